@@ -1,0 +1,1 @@
+"""Leaf values and small shared mechanisms. Imports nothing of the other rooms."""

@@ -1,0 +1,100 @@
+"""What is known of a session at one moment: the small frozen value that rooms hand to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class CliStatus:
+    """What the session's CLI publishes in its descriptor.
+
+    `status`: `busy`, `idle`, `waiting` (a dialog is open), `shell` (idle with a background shell), or None when the
+    descriptor carries no known status. `updated_at`: the CLI's own `statusUpdatedAt` in wall milliseconds, None when it
+    is not an integer (then the status is good for holding back, never for proof). `waiting_for`: the dialog's name.
+    """
+
+    status: str | None
+    updated_at: int | None
+    waiting_for: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComposerView:
+    """A person's unsubmitted input: `pending` code points, and the wall time of the last keystroke (0: never)."""
+
+    pending: int
+    last_input_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEntry:
+    """A prompt as a transcript shows it: `at` wall milliseconds, `text` as recorded."""
+
+    at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactBoundary:
+    """A main-thread compaction boundary in a transcript. `manual`: asked for by `/compact`."""
+
+    uuid: str
+    at: int
+    manual: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEvidence:
+    """What the last window of a transcript says about the conversation's turns (main thread only).
+
+    `closed`: the last turn has provably ended; `closed_at` when. `last_entry_at`: stamp of the newest entry.
+    `modified_at`: the file's mtime in whole wall milliseconds. `prompts`: the last 50 prompts, oldest first.
+    """
+
+    closed: bool
+    closed_at: int | None
+    last_entry_at: int | None
+    modified_at: int
+    prompts: tuple[PromptEntry, ...] = ()
+    boundaries: tuple[CompactBoundary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One session as waits see it.
+
+    `present`: the terminal exists and its process has not exited. `busy`: the terminal-output busy flag (titles,
+    OSC 9;4). `composer`: None means it cannot be observed, which counts as occupied. `status`: None means that no
+    usable descriptor is known now. `transcript`: filled only while a reader asked for it, None when unreadable.
+    """
+
+    present: bool = True
+    busy: bool = False
+    composer: ComposerView | None = ComposerView(0, 0)
+    status: CliStatus | None = None
+    transcript: TurnEvidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """How text is put into a CLI (decision data of its profile).
+
+    `enter_delay_ms`: pause between the text and its Enter, each a write of its own. `chunk_bytes`: no write is larger
+    (Claude Code turns one write of over 800 characters into a paste). `chunk_gap_ms`: pause between chunks.
+    `bracketed_paste`: wrap the text in paste markers while the terminal has mode 2004 on.
+    """
+
+    enter_delay_ms: int = 50
+    chunk_bytes: int = 512
+    chunk_gap_ms: int = 2
+    bracketed_paste: bool = False
+
+
+class Log(Protocol):
+    """Where drivers report. Texts never carry prompt contents, credentials or tickets."""
+
+    def info(self, message: str) -> None: ...
+    def warning(self, message: str) -> None: ...
+    def error(self, message: str) -> None: ...
