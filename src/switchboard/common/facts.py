@@ -66,12 +66,15 @@ class Facts:
     """One session as waits see it.
 
     `present`: the terminal exists and its process has not exited. `busy`: the terminal-output busy flag (titles,
-    OSC 9;4). `composer`: None means it cannot be observed, which counts as occupied. `status`: None means that no
-    usable descriptor is known now. `transcript`: filled only while a reader asked for it, None when unreadable.
+    OSC 9;4). `busy_changed_at`: wall milliseconds of the flag's last change, 0 when that is not known; it lets a wait
+    see a pulse that came and went between two looks, and an idle flag that is only a blip. `composer`: None means it
+    cannot be observed, which counts as occupied. `status`: None means that no usable descriptor is known now.
+    `transcript`: filled only while a reader asked for it, None when unreadable.
     """
 
     present: bool = True
     busy: bool = False
+    busy_changed_at: int = 0
     composer: ComposerView | None = ComposerView(0, 0)
     status: CliStatus | None = None
     transcript: TurnEvidence | None = None

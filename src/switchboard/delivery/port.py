@@ -6,26 +6,14 @@ bytes: `switchboard.delivery.memory` is the smallest complete example.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
 from switchboard.common.facts import Facts, Typing
 from switchboard.common.feed import Feed
+from switchboard.common.writing import Check, WriteRefused
 
-Check = Callable[[Facts], str | None]
-"""Evaluated immediately before a real write: None permits it, a text is the reason of the refusal."""
-
-
-class WriteRefused(Exception):
-    """A write was not made because its check, or the gate's own (target replaced, gone), said no.
-
-    `reason` is the exact text for the result. Nothing of this write reached the terminal.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+__all__ = ["Check", "Line", "Target", "Terminals", "WriteRefused"]
 
 
 class Line(Protocol):
@@ -39,7 +27,14 @@ class Line(Protocol):
 
         `check` sees the facts immediately before every real write, also before a tail that had to wait for room.
         Raises `WriteRefused` (with `partial` bytes possibly out only when the terminal had taken a part before the
-        permission was lost), `OSError` when the terminal fails.
+        permission was lost), `OSError` when the terminal fails. Cancelling it drops what was not written.
+        """
+
+    def release(self) -> None:
+        """Let people's held keystrokes through although no Enter was sent: a dialog opened, and is theirs to answer.
+
+        What was typed counts as a person's unsubmitted input from here on, until an Enter on this line or a person
+        clears it. Ending a line whose text got no Enter does the same.
         """
 
 
@@ -56,11 +51,15 @@ class Target(Protocol):
 
     @property
     def typing(self) -> Typing:
-        """How its CLI takes text."""
+        """How its CLI takes text now: `bracketed_paste` is on only while the terminal has mode 2004 on."""
 
     @property
     def facts(self) -> Feed[Facts]:
-        """What is known now; waits follow it."""
+        """What is known now; waits follow it.
+
+        One feed belongs to one terminal for its whole life: two targets are the same session exactly when their feeds
+        are the same object.
+        """
 
     def is_alive(self) -> bool:
         """Ask the system whether the process exists (one that may not be signalled counts as alive)."""
@@ -69,7 +68,7 @@ class Target(Protocol):
         """Take the terminal's input for one delivery; others wait their turn."""
 
     def transcript(self) -> AbstractContextManager[None]:
-        """While entered, `facts.value.transcript` is kept up to date."""
+        """While entered, `facts.value.transcript` is kept up to date; its first reading is made on entering."""
 
 
 class Terminals(Protocol):

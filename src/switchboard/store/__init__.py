@@ -1,0 +1,1 @@
+"""What outlives the host besides sessions: names, launches, settings. SQL stands in named files."""

@@ -1,0 +1,1 @@
+"""The file protocol: a request becomes an action becomes one result."""

@@ -1,0 +1,131 @@
+"""Writing a trigger file and waiting for its result, for commands (door; standard library only, start-up counts)."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import time
+import uuid
+from typing import Any, Self
+
+from switchboard.common.settings import TriggerSettings
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNCERTAIN, EXIT_NO_RESULT = 0, 1, 2, 3, 4
+
+
+class TriggerFolderError(Exception):
+    """The trigger folder cannot be used. The text says what to do."""
+
+
+def triggers_dir() -> str:
+    """Return the trigger folder, absolute."""
+    return os.path.abspath(TriggerSettings(os.environ).triggers_dir)
+
+
+def write_trigger(folder: str, body: dict[str, Any]) -> str:
+    """Publish a request under a new name; return its id. Raises `TriggerFolderError`."""
+    trigger_id = str(uuid.uuid4())
+    temporary = os.path.join(folder, f".{trigger_id}.tmp")
+    # A lone surrogate (from an argument that is not UTF-8) travels as its JSON escape.
+    data = json.dumps(body).encode("ascii") + b"\n"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.rename(temporary, os.path.join(folder, f"{trigger_id}.json"))
+    except FileNotFoundError:
+        raise TriggerFolderError(
+            f"the trigger folder {folder} does not exist; start a host (`switchboard up`), or set "
+            "SWITCHBOARD_TRIGGERS_DIR to the one that a host watches"
+        ) from None
+    except OSError as error:
+        raise TriggerFolderError(f"the trigger folder {folder} cannot be written: {error.strerror}") from error
+    return trigger_id
+
+
+def result_path(folder: str, trigger_id: str) -> str:
+    """Return where the result of a request is published."""
+    return os.path.join(folder, "processed", f"{trigger_id}.result.json")
+
+
+def read_result(folder: str, trigger_id: str) -> dict[str, Any] | None:
+    """Return a published result, None while there is none. Raises `TriggerFolderError`."""
+    try:
+        with open(result_path(folder, trigger_id), encoding="utf-8") as file:
+            result = json.load(file)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise TriggerFolderError(f"the result of {trigger_id} cannot be read: {error}") from error
+    return result if isinstance(result, dict) else {"ok": False, "error": "the result is no object"}
+
+
+def wait_result(folder: str, trigger_id: str, seconds: float, quiet: bool) -> dict[str, Any] | None:
+    """Return the result once it is published, None when it is not within `seconds`.
+
+    Says on standard error, after a moment, that it waits. Raises `TriggerFolderError`.
+    """
+    deadline = time.monotonic() + seconds
+    note_at = time.monotonic() + 1.0
+    with _Changes(os.path.join(folder, "processed")) as changes:
+        while True:
+            result = read_result(folder, trigger_id)
+            now = time.monotonic()
+            if result is not None or now >= deadline:
+                return result
+            if now >= note_at and not quiet:
+                left = deadline - now
+                print(f"waiting for the result of {trigger_id} (up to {left:.0f} s)…", file=sys.stderr, flush=True)
+                note_at = deadline
+            changes.wait(min(deadline, max(note_at, now)) - now)
+
+
+class _Changes:
+    """Wakes when something appears in a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._descriptor = _inotify(folder) if sys.platform == "linux" else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+    def wait(self, seconds: float) -> None:
+        """Return when something has changed, or after `seconds`; without a watch after 200 ms at the latest."""
+        if self._descriptor is None:
+            time.sleep(min(seconds, 0.2))  # no event source here: a bounded wait is all there is
+            return
+        ready, _, _ = select.select([self._descriptor], [], [], seconds)
+        if ready:
+            os.read(self._descriptor, 65536)
+
+
+def _inotify(folder: str) -> int | None:
+    """Return an inotify descriptor for what is renamed or created in the folder, None when there is none to be had."""
+    import ctypes
+
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        descriptor = int(libc.inotify_init1(os.O_CLOEXEC))
+    except (OSError, AttributeError):
+        return None
+    moved_to, created = 0x80, 0x100
+    if descriptor >= 0 and libc.inotify_add_watch(descriptor, os.fsencode(folder), moved_to | created) >= 0:
+        return descriptor
+    if descriptor >= 0:
+        os.close(descriptor)
+    return None
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """Return the exit code for a result: 0 ok, 3 when a repetition could do a thing twice, else 1."""
+    if result.get("ok") is True:
+        return EXIT_OK
+    if result.get("uncertain") is True or result.get("wrote") is not False:
+        return EXIT_UNCERTAIN
+    return EXIT_FAILED

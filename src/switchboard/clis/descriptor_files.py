@@ -1,0 +1,101 @@
+"""Reads descriptor files (door): a folder's names, one file's bytes, and one complete pass over a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from itertools import islice
+
+from switchboard.clis.descriptors import (
+    Descriptor,
+    DescriptorUnreadable,
+    is_descriptor_name,
+    parse_descriptor,
+    pid_of_name,
+)
+
+MAX_BYTES = 65_536
+"""A descriptor is about 500 bytes; a larger file is none."""
+
+MAX_FILES = 1_000
+"""One pass looks at no more files."""
+
+MAX_NAMES = 20_000
+"""A listing of names stops there: killed CLIs leave their files, but not so many."""
+
+_TORN_READS = 3
+"""An in-place rewrite takes microseconds: a torn file is read again at once, so often at most."""
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorScan:
+    """Everything that one pass over a folder found, nothing filtered out.
+
+    `found`: file name and descriptor in order of the number. `unreadable`: why the pass cannot count as complete
+    (`cannot read <path>`), None when it can. A folder that does not exist is complete and empty.
+    """
+
+    found: tuple[tuple[str, Descriptor], ...]
+    unreadable: str | None = None
+
+
+def descriptor_names(folder: str) -> list[str]:
+    """Return the names of the folder's descriptors in order of their number, at most `MAX_NAMES`. Raises OSError."""
+    with os.scandir(folder) as entries:
+        names = list(islice((entry.name for entry in entries if is_descriptor_name(entry.name)), MAX_NAMES))
+    return sorted(names, key=lambda name: (pid_of_name(name), name))
+
+
+def read_descriptor(folder: str, name: str) -> Descriptor | None:
+    """Return the descriptor in that file, as it is at this moment; None when the file describes no session.
+
+    Raises `FileNotFoundError` when there is none, `DescriptorUnreadable` when it is half-written, other `OSError` when
+    it is no regular file, too large or not permitted.
+    """
+    path = f"{folder}/{name}"
+    file = os.open(path, _FLAGS)
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        data = os.read(file, MAX_BYTES + 1)
+    finally:
+        os.close(file)
+    if len(data) > MAX_BYTES:
+        raise OSError(errno.EFBIG, "too large for a descriptor", path)
+    return parse_descriptor(data)
+
+
+def scan_descriptors(folder: str) -> DescriptorScan:
+    """Read every descriptor of the folder now."""
+    try:
+        names = descriptor_names(folder)
+    except FileNotFoundError:
+        return DescriptorScan(())
+    except OSError:
+        return DescriptorScan((), f"cannot read {folder}")
+    unreadable = None if len(names) <= MAX_FILES else f"cannot read {folder}"
+    found: list[tuple[str, Descriptor]] = []
+    for name in names[:MAX_FILES]:
+        try:
+            descriptor = _read_settled(folder, name)
+        except FileNotFoundError:
+            continue
+        except (OSError, DescriptorUnreadable):
+            unreadable = unreadable or f"cannot read {folder}/{name}"
+            continue
+        if descriptor is not None:
+            found.append((name, descriptor))
+    return DescriptorScan(tuple(found), unreadable)
+
+
+def _read_settled(folder: str, name: str) -> Descriptor | None:
+    for _ in range(_TORN_READS - 1):
+        with contextlib.suppress(DescriptorUnreadable):
+            return read_descriptor(folder, name)
+    return read_descriptor(folder, name)

@@ -1,0 +1,142 @@
+"""Processes as /proc shows them (door): identity, ancestry, namespaces, and whether one is alive.
+
+Everything is best effort: a process can go between two reads, and another user's details may be hidden. What cannot be
+read is None, never a guess, so that callers can tell "no" from "unknown".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MAX_ANCESTRY = 64
+"""No chain of parents is followed further."""
+
+_MAX_PID = 2**31 - 1  # beyond it the kernel call overflows
+_READ_BYTES = 65_536  # a stat or status file is about one page
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStat:
+    """The fields of a stat file that matter here. `start` is field 22, ticks since boot, as text."""
+
+    state: str
+    parent: int
+    threads: int
+    start: str
+
+
+def parse_stat(data: bytes) -> ProcessStat | None:
+    """Read a stat file; None when it is none.
+
+    The second field is the command's name in parentheses, and a name may itself contain parentheses, blanks and line
+    ends: the fields are counted from the last closing one.
+    """
+    fields = data[data.rfind(b")") + 1 :].split()
+    try:
+        return ProcessStat(fields[0].decode(), int(fields[1]), int(fields[17]), fields[19].decode())
+    except (IndexError, ValueError):
+        return None
+
+
+class ProcFs:
+    """One /proc. `root` and the signal `probe` are arguments so that tests can describe processes in files."""
+
+    __slots__ = ("_probe", "_root")
+
+    def __init__(self, root: str = "/proc", probe: Callable[[int, int], None] = os.kill) -> None:
+        self._root = root
+        self._probe = probe
+
+    def start(self, pid: int) -> str | None:
+        """Return the start identity of a process: with the pid it names that process and no later one."""
+        found = self._stat(pid)
+        return found.start if found else None
+
+    def parent(self, pid: int) -> int | None:
+        """Return the pid of the parent (0 for the first process of a namespace), None when unknown."""
+        found = self._stat(pid)
+        return found.parent if found else None
+
+    def is_alive(self, pid: int) -> bool:
+        """Tell whether the process exists. One that may not be signalled is alive.
+
+        A signal still reaches a process that has ended and waits to be collected; that one is dead here, unless other
+        threads of it go on after its first one has ended.
+        """
+        if not 0 < pid <= _MAX_PID:
+            return False
+        try:
+            self._probe(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        found = self._stat(pid)
+        return found is None or found.state not in ("Z", "X") or found.threads > 1
+
+    def is_same(self, pid: int, start: str | None) -> bool:
+        """Tell whether the process is alive and still the one that started at `start`.
+
+        What cannot be decided (no start recorded, or none to compare it with) counts as the same.
+        """
+        if not self.is_alive(pid):
+            return False
+        now = self.start(pid)
+        return not start or now is None or now == start
+
+    def distance(self, pid: int, of: int, limit: int = MAX_ANCESTRY) -> int | None:
+        """Return how many parents lie between a process and its ancestor `of`: 0 for itself, None when none is."""
+        for steps in range(limit + 1):
+            if pid == of:
+                return steps
+            parent = self.parent(pid)
+            if not parent:
+                return None
+            pid = parent
+        return None
+
+    def is_descendant(self, pid: int, of: int, limit: int = MAX_ANCESTRY) -> bool:
+        """Tell whether a process is `of` itself or descends from it."""
+        return self.distance(pid, of, limit) is not None
+
+    def boot_id(self) -> str | None:
+        """Return the identity of this boot of the machine."""
+        data = self._read("sys/kernel/random/boot_id")
+        return data.decode("ascii", "replace").strip() or None if data is not None else None
+
+    def pid_namespace(self, pid: int) -> str | None:
+        """Return the PID namespace of a process as the kernel names it (`pid:[…]`).
+
+        None when the process is gone or belongs to another user.
+        """
+        try:
+            return os.readlink(f"{self._root}/{pid}/ns/pid")
+        except OSError:
+            return None
+
+    def ns_pids(self, pid: int) -> tuple[int, ...] | None:
+        """Return the numbers of a process from the outermost visible PID namespace to its own; None when unknown."""
+        for line in (self._read(f"{pid}/status") or b"").splitlines():
+            if line.startswith(b"NSpid:"):
+                numbers = line.split()[1:]
+                return tuple(int(number) for number in numbers) if all(n.isdigit() for n in numbers) else None
+        return None
+
+    def _stat(self, pid: int) -> ProcessStat | None:
+        data = self._read(f"{pid}/stat")
+        return parse_stat(data) if data is not None else None
+
+    def _read(self, name: str) -> bytes | None:
+        # Reading can fail after opening has worked (ESRCH) when the process ends in between.
+        try:
+            file = os.open(f"{self._root}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            return os.read(file, _READ_BYTES)
+        except OSError:
+            return None
+        finally:
+            os.close(file)

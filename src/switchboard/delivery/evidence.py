@@ -1,0 +1,80 @@
+"""Small predicates over what is known of a session, shared by the waits."""
+
+from __future__ import annotations
+
+from switchboard.clis.transcripts import prompt_matches
+from switchboard.common.facts import CliStatus, CompactBoundary, ComposerView, Facts, PromptEntry
+from switchboard.delivery import reasons
+
+REACTING = frozenset({"busy", "idle", "waiting"})
+"""Statuses that prove the CLI took an Enter when stamped at or after it. `shell` also changes by itself."""
+
+WORKING = frozenset({"busy", "shell"})
+"""Statuses under which a finished turn can be shown by the transcript alone: background work holds them."""
+
+
+def dialog_open(facts: Facts) -> bool:
+    """A dialog is reported open. A status without a usable stamp is good enough to hold back."""
+    return facts.status is not None and facts.status.status == "waiting"
+
+
+def dialog_name(facts: Facts) -> str | None:
+    """What the CLI calls the dialog that is open; None when none is, or it does not say."""
+    return facts.status.waiting_for if facts.status is not None and facts.status.status == "waiting" else None
+
+
+def usable_status(facts: Facts) -> tuple[str, int] | None:
+    """The CLI's status and its stamp, when both are there: only then they may prove something."""
+    status = facts.status
+    if status is None or status.status is None or status.updated_at is None:
+        return None
+    return status.status, status.updated_at
+
+
+def reacted(facts: Facts, enter_at: int) -> bool:
+    """The CLI changed state at or after that Enter."""
+    status = usable_status(facts)
+    return status is not None and status[0] in REACTING and status[1] >= enter_at
+
+
+def own_entry(facts: Facts, command: str, enter_at: int) -> PromptEntry | None:
+    """The transcript's entry of that command, stamped at or after its Enter."""
+    if facts.transcript is None:
+        return None
+    for prompt in facts.transcript.prompts:
+        if prompt.at >= enter_at and prompt_matches(prompt.text, command):
+            return prompt
+    return None
+
+
+def new_boundary(facts: Facts, enter_at: int, known: frozenset[CompactBoundary]) -> bool:
+    """A compaction that somebody asked for has ended since that Enter, and was not there before."""
+    return facts.transcript is not None and any(
+        boundary.manual and boundary.at >= enter_at and boundary not in known
+        for boundary in facts.transcript.boundaries
+    )
+
+
+def composer_free_at(composer: ComposerView | None, quiet_ms: int) -> int | None:
+    """The instant from which the composer is free if nobody types again; None while it is not empty or not seen."""
+    if composer is None or composer.pending:
+        return None
+    return composer.last_input_at + quiet_ms
+
+
+def composer_trouble(composer: ComposerView | None, now: int, quiet_ms: int) -> str | None:
+    """Why the composer is not free now; None when it is. The end of the quiet window itself is free."""
+    if composer is None:
+        return reasons.COMPOSER_UNSEEN
+    if composer.pending:
+        return reasons.composer_pending(str(composer.pending))
+    if now < composer.last_input_at + quiet_ms:
+        return reasons.composer_recent(str(now - composer.last_input_at), str(quiet_ms))
+    return None
+
+
+def recovery_danger(status: CliStatus | None) -> str | None:
+    """Why a bare Enter could do harm, by what the CLI reports; None when it could not."""
+    if status is not None and status.status in ("waiting", "busy"):
+        return reasons.BARE_ENTER_UNSAFE
+    return None

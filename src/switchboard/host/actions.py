@@ -1,0 +1,223 @@
+"""What pages and commands can ask of the host (driver)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from switchboard.clis.procfs import ProcFs
+from switchboard.clis.profiles import PROFILES, SHELL, CliProfile, UnsupportedStart
+from switchboard.clis.status_reader import StatusReader
+from switchboard.clis.transcript_files import list_sessions, resolve_session_cwd
+from switchboard.common.clock import Clock
+from switchboard.page import messages
+from switchboard.page.messages import Done, SessionInfo
+from switchboard.page.session_info import session_info
+from switchboard.sessions.launch import LaunchRequest, Mode, plan_launch
+from switchboard.sessions.registry import OpenError, Registry
+from switchboard.sessions.session import Session
+from switchboard.sessions.stop import StopError, request_stop, wait_exit
+from switchboard.store.sqlite import LaunchRecord, Store
+
+STOP_MS = 5_000
+"""How long a Stop by a person may take before it is reported as not confirmed. A CLI ends within half a second."""
+
+
+class HostActions:
+    """Open, stop, rename, list, shut down. `environment` is the host's own, read at each call."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        store: Store,
+        readers: Mapping[str, StatusReader],
+        processes: ProcFs,
+        clock: Clock,
+        environment: Mapping[str, str],
+        shutdown: Callable[[bool], None],
+    ) -> None:
+        self._registry = registry
+        self._store = store
+        self._readers = readers
+        self._processes = processes
+        self._clock = clock
+        self._environment = environment
+        self._shutdown = shutdown
+        self._opening: dict[str, asyncio.Lock] = {}
+        self.on_opened: Callable[[Session], None] = lambda _session: None
+
+    # --- opening ---
+
+    async def open(self, wanted: messages.OpenSession) -> Done:
+        """Open a session, or show the one that is open under that id already."""
+        session_id = (wanted.session_id or str(uuid.uuid4())).lower()
+        lock = self._opening.setdefault(session_id, asyncio.Lock())
+        try:
+            async with lock:
+                return await self._open(wanted, session_id)
+        finally:
+            if not lock.locked():
+                self._opening.pop(session_id, None)
+
+    async def _open(self, wanted: messages.OpenSession, session_id: str) -> Done:
+        def refused(reason: str, detail: str) -> Done:
+            return Done(wanted.request, ok=False, reason=reason, detail=detail)
+
+        profile = SHELL if wanted.mode == "shell" else PROFILES.get(wanted.profile)
+        if profile is None:
+            return refused("unknown CLI", f"there is no profile {wanted.profile!r}; known: {', '.join(PROFILES)}")
+        mode: Mode = wanted.mode
+        cwd = wanted.cwd
+        if mode in ("resume", "fork"):
+            if wanted.session_id is None:
+                return refused("missing session id", "say which session to resume")
+            open_here = self._registry.find(session_id)
+            if open_here is not None and mode == "resume":
+                return Done(wanted.request, ok=True, session=session_info(open_here))
+            elsewhere = self._live_elsewhere(profile, session_id)
+            if elsewhere is not None and not wanted.force:
+                return refused("session live elsewhere", elsewhere)
+            recorded = await self._recorded_cwd(profile, session_id)
+            if recorded is None and cwd is None:
+                return refused("no readable transcript", f"no transcript of {session_id} with a directory was found")
+            if recorded is None:
+                mode = "new"  # closed before its first prompt: the CLI accepts the same id again
+            cwd = recorded or cwd
+        if cwd is None or not os.path.isabs(cwd):
+            return refused("project must be an absolute path", "name an existing directory by its absolute path")
+        if not os.path.isdir(cwd):
+            return refused("project directory does not exist", f"{cwd} is not a directory")
+        return await self._launch(wanted, profile, mode, session_id, cwd)
+
+    async def _launch(
+        self, wanted: messages.OpenSession, profile: CliProfile, mode: Mode, session_id: str, cwd: str
+    ) -> Done:
+        request = LaunchRequest(
+            mode, profile, session_id, cwd, self._environment, sys.executable, wanted.columns, wanted.rows
+        )
+        try:
+            plan = plan_launch(request)
+            program = shutil.which(plan.argv[0], path=plan.environment.get("PATH"))
+            if program is None:
+                hint = f", or set {profile.program_variable}" if profile.program_variable else ""
+                detail = f"{plan.argv[0]} was not found; install {profile.title}{hint} and try again"
+                return Done(wanted.request, ok=False, reason="session open failed", detail=detail)
+            plan = replace(plan, argv=(os.path.abspath(program), *plan.argv[1:]))
+            name = wanted.name or self._store.names().get(session_id)
+            session = await self._registry.open(profile, plan, session_id, mode, name, None)
+        except (OpenError, UnsupportedStart) as error:
+            return Done(wanted.request, ok=False, reason="session open failed", detail=str(error))
+        if wanted.name:
+            self._store.set_name(session_id, wanted.name)
+        self._store.record_launch(
+            LaunchRecord(
+                session_id,
+                session.generation,
+                profile.name,
+                cwd,
+                session.label.launched_at,
+                session.pid,
+                session.holding.start,
+                self._processes.boot_id(),
+                self._processes.pid_namespace(os.getpid()),
+            )
+        )
+        self.on_opened(session)
+        return Done(wanted.request, ok=True, session=session_info(session))
+
+    def _live_elsewhere(self, profile: CliProfile, session_id: str) -> str | None:
+        """Say where a session runs that is not open here, None when nothing shows that it does."""
+        reader = self._readers.get(profile.name)
+        found = reader.descriptor(session_id) if reader is not None else None
+        if found is None:
+            return None
+        return f"process {found.pid} has it open in {found.cwd or 'an unknown directory'}"
+
+    async def _recorded_cwd(self, profile: CliProfile, session_id: str) -> str | None:
+        projects = profile.projects_dir(self._environment)
+        if projects is None:
+            return None
+        return await asyncio.to_thread(resolve_session_cwd, projects, session_id)
+
+    # --- the others ---
+
+    async def stop(self, wanted: messages.StopSession) -> Done:
+        """End a session and wait for its exit; an exited one leaves the list."""
+        session = self._registry.by_handle(wanted.session)
+        if session is None:
+            return Done(wanted.request, ok=False, reason="session not found")
+        if session.exit is not None:
+            self._registry.remove(session)
+            return Done(wanted.request, ok=True)
+        try:
+            request_stop(session, self._processes, wanted.force)
+        except StopError as error:
+            return Done(wanted.request, ok=False, reason="session stop failed", detail=str(error))
+        if not await wait_exit(session, self._clock, self._clock.now() + STOP_MS):
+            detail = "it was asked to end and still runs; wait, or end it by force"
+            return Done(wanted.request, ok=False, reason="session stop not confirmed", detail=detail)
+        return Done(wanted.request, ok=True, session=session_info(session))
+
+    async def rename(self, wanted: messages.Rename) -> Done:
+        """Name a session, here and for the time after it."""
+        session = self._registry.by_handle(wanted.session)
+        if session is None:
+            return Done(wanted.request, ok=False, reason="session not found")
+        session.rename(wanted.name.strip() or None)
+        self._store.set_name(session.key, wanted.name.strip() or None)
+        return Done(wanted.request, ok=True, session=session_info(session))
+
+    async def listing(self, closed: int) -> list[SessionInfo]:
+        """Return hosted sessions, newest first, then up to `closed` recorded ones."""
+        hosted = sorted(self._registry, key=lambda session: -session.label.launched_at)
+        infos = [session_info(session) for session in hosted]
+        shown = {session.key for session in hosted if session.exit is None}
+        if closed:
+            names = self._store.names()
+            recorded: list[SessionInfo] = []
+            for profile in PROFILES.values():
+                projects = profile.projects_dir(self._environment)
+                if projects is not None:
+                    found = await asyncio.to_thread(list_sessions, projects, closed)
+                    recorded += [
+                        SessionInfo(
+                            id=one.session_id.lower(),
+                            state="closed",
+                            cli=profile.name,
+                            status="closed",
+                            name=names.get(one.session_id.lower()),
+                            title=one.name,
+                            project=one.cwd,
+                            cwd=one.cwd,
+                            modified_at=one.modified_at,
+                        )
+                        for one in found
+                        if one.session_id.lower() not in shown
+                    ]
+            recorded.sort(key=lambda info: -(info.modified_at or 0))
+            infos += recorded[:closed]
+        return infos
+
+    async def shutdown(self, wanted: messages.Shutdown) -> Done:
+        """Let the host end; with `sessions`, end them first and say which did not."""
+        if wanted.sessions:
+            left = await self.stop_all()
+            if left:
+                names = ", ".join(session.label.name or session.key for session in left)
+                detail = f"still running: {names}. The host goes on; end them by force in `switchboard watch`"
+                return Done(wanted.request, ok=False, reason="session stop not confirmed", detail=detail)
+        asyncio.get_running_loop().call_soon(self._shutdown, wanted.sessions)
+        return Done(wanted.request, ok=True)
+
+    async def stop_all(self) -> list[Session]:
+        """End every session as Stop would; return those that did not end in time."""
+        running = [session for session in self._registry if session.exit is None]
+        for session in running:
+            request_stop(session, self._processes)
+        deadline = self._clock.now() + STOP_MS
+        return [session for session in running if not await wait_exit(session, self._clock, deadline)]

@@ -1,0 +1,218 @@
+"""The host process: builds every part, connects them, and ends them in order (driver)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from switchboard import __version__
+from switchboard.clis.procfs import ProcFs
+from switchboard.clis.profiles import PROFILES
+from switchboard.clis.status_reader import StatusReader
+from switchboard.clis.transcripts import prompt_matches
+from switchboard.common.clock import FOREVER, Clock
+from switchboard.common.facts import Log
+from switchboard.common.folder_watch import FolderWatcher, open_folder_watcher
+from switchboard.common.paths import host_socket
+from switchboard.common.settings import SettingsError, TriggerSettings, data_dir
+from switchboard.common.system_clock import SystemClock
+from switchboard.common.tasks import supervise
+from switchboard.delivery.hosted import HostedTerminals
+from switchboard.host.actions import HostActions
+from switchboard.host.instance import HostRecord, Instance, StartError
+from switchboard.host.log import FileLog
+from switchboard.page import messages
+from switchboard.page.hub import PageHub
+from switchboard.page.local_server import local_server
+from switchboard.sessions.keeper_client import KeeperError
+from switchboard.sessions.registry import Registry
+from switchboard.sessions.session import Session
+from switchboard.sessions.status_binding import StatusBinding
+from switchboard.sessions.transcript_service import TranscriptService
+from switchboard.store.sqlite import Store, StoreError
+from switchboard.triggers.watcher import TriggerWatcher
+
+STOP_SECONDS = 5.0
+"""From the request to end until the process has ended, whatever is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostConfig:
+    """How to run a host. `environment` is read live; `announce(url)` is called once the host is ready."""
+
+    environment: Mapping[str, str]
+    announce: Callable[[HostRecord], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a running host consists of."""
+
+    registry: Registry
+    binding: StatusBinding
+    transcripts: TranscriptService
+    hub: PageHub
+    clock: Clock
+    log: Log
+
+
+async def run_host(config: HostConfig) -> None:
+    """Run until SIGTERM, SIGINT or a request to end. Raises `StartError`."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        await _start(config, stack, stop)
+        await stop.wait()
+        # Whatever hangs must not keep a service manager waiting: the sessions are safe with the keeper.
+        watchdog = loop.call_later(STOP_SECONDS, os._exit, 0)
+        stack.callback(watchdog.cancel)
+
+
+async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event) -> None:
+    clock = SystemClock()
+    environment = config.environment
+    try:
+        instance = Instance(os.path.abspath(data_dir(environment)))
+        triggers_dir = os.path.abspath(TriggerSettings(environment).triggers_dir)
+    except SettingsError as error:
+        raise StartError(str(error)) from error
+    instance.acquire()
+    stack.callback(instance.release)
+    log = FileLog(os.path.join(instance.data_dir, "host.log"), clock.now)
+    stack.callback(log.close)
+    try:
+        store = Store(os.path.join(instance.data_dir, "switchboard.db"), clock.now())
+    except StoreError as error:
+        raise StartError(str(error)) from error
+    stack.callback(store.close)
+    watcher = open_folder_watcher(log)
+    stack.push_async_callback(watcher.aclose)
+
+    processes = ProcFs()
+    readers = _start_readers(environment, watcher, clock, processes, log, stack)
+    registry = Registry(instance.runtime, clock, log)
+    stack.callback(registry.close)
+    transcripts = TranscriptService(watcher, environment, log)
+    registry.transcripts = transcripts.follow
+    binding = StatusBinding(registry, readers, processes)
+    actions = HostActions(registry, store, readers, processes, clock, environment, lambda _sessions: stop.set())
+    actions.on_opened = binding.take_up
+    hub = PageHub(registry, actions, clock, log, __version__)
+    parts = _Parts(registry, binding, transcripts, hub, clock, log)
+    registry.listen(transcripts)
+    registry.listen(hub)
+    registry.listen(_Endings(store))
+    await stack.enter_async_context(_supervised(parts))
+
+    socket_path = host_socket(instance.runtime)
+    try:
+        await stack.enter_async_context(local_server(socket_path, hub, lambda: uuid.uuid4().hex, log))
+    except OSError as error:
+        raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
+    terminals = HostedTerminals(registry, binding.background_job)
+    await stack.enter_async_context(
+        TriggerWatcher(terminals, triggers_dir, clock=clock, env=environment, log=log, watcher=watcher)
+    )
+    stack.callback(hub.broadcast, messages.Notice("info", "The host is closing; sessions go on."))
+
+    record = HostRecord(os.getpid(), f"unix:{socket_path}", clock.now(), __version__)
+    instance.publish(record)
+    log.info(f"ready, version {__version__}, {len(list(registry))} sessions adopted")
+    config.announce(record)
+
+
+def _start_readers(
+    environment: Mapping[str, str],
+    watcher: FolderWatcher,
+    clock: Clock,
+    processes: ProcFs,
+    log: Log,
+    stack: AsyncExitStack,
+) -> dict[str, StatusReader]:
+    readers: dict[str, StatusReader] = {}
+    for profile in PROFILES.values():
+        folder = profile.sessions_dir(environment)
+        if folder is None:
+            continue
+        reader = StatusReader(folder, watcher, clock, processes, log)
+        try:
+            reader.start()
+        except OSError as error:
+            log.error(f"{profile.title} sessions cannot be followed: {error}")
+            continue
+        stack.callback(reader.close)
+        readers[profile.name] = reader
+    return readers
+
+
+@asynccontextmanager
+async def _supervised(parts: _Parts) -> AsyncIterator[None]:
+    """Hold the tasks that watch over sessions: the keeper's replacement, interrupted deliveries."""
+    async with asyncio.TaskGroup() as group:
+
+        def keeper_lost() -> None:
+            parts.hub.broadcast(
+                messages.Notice("warning", "The session keeper was lost; a new one takes the sessions over.")
+            )
+            supervise(group, "new keeper", parts.registry.connect, parts.log)
+
+        parts.registry.on_keeper_lost = keeper_lost
+        try:
+            await parts.registry.connect()
+        except (KeeperError, TimeoutError) as error:
+            raise StartError(str(error) or "the session keeper did not answer in time") from error
+        for session in parts.registry:
+            parts.binding.take_up(session)
+            if session.interrupted is not None:
+                supervise(
+                    group,
+                    f"interrupted delivery to session {session.handle}",
+                    lambda session=session: _watch_interrupted(session, parts.clock),  # type: ignore[misc]
+                    parts.log,
+                )
+        yield
+        for task in asyncio.all_tasks():
+            if task.get_name().startswith(("new keeper", "interrupted delivery")):
+                task.cancel()
+
+
+async def _watch_interrupted(session: Session, clock: Clock) -> None:
+    """Until a person clears it or the transcript shows it submitted, an interrupted delivery is unsubmitted input."""
+    with session.transcript():
+        while (text := session.interrupted) is not None and session.exit is None:
+            facts = session.facts.value
+            command = text.decode("utf-8", "replace")
+            evidence = facts.transcript
+            if evidence is not None and any(
+                prompt.at >= session.label.delivery_at and prompt_matches(prompt.text, command)
+                for prompt in evidence.prompts
+            ):
+                session.submitted_after_all()
+                return
+            await session.facts.changed(facts, clock, FOREVER)
+
+
+class _Endings:
+    """Records in the store that a session's process was reaped."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ended: set[int] = set()
+
+    def session_changed(self, session: Session) -> None:
+        if session.exit is not None and session.handle not in self._ended:
+            self._ended.add(session.handle)
+            self._store.launch_ended(session.key, session.generation, session.exit.at)
+
+    def session_printed(self, session: Session) -> None:
+        """Output is not recorded."""
+
+    def session_removed(self, session: Session) -> None:
+        self._ended.discard(session.handle)

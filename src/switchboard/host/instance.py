@@ -1,0 +1,111 @@
+"""One host per data directory (door): the directory itself, its lock, and `host.json`."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+
+from switchboard.common.paths import runtime_folder
+
+
+class StartError(Exception):
+    """The host cannot start. The text names the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecord:
+    """What `host.json` says while a host runs. `url` never carries a ticket."""
+
+    pid: int
+    url: str
+    started_at: int
+    version: str
+
+
+def own_folder(path: str, what: str, private: bool) -> None:
+    """Make sure that `path` is a folder of ours that nobody else can write to, or even enter (`private`).
+
+    Created when missing. The mode of an existing folder is never changed: it may be there for something else.
+    Raises `StartError`.
+    """
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        found = os.stat(path)
+        if found.st_uid != os.geteuid():
+            raise StartError(f"{what} {path} belongs to another user; choose one of your own")
+        if found.st_mode & (0o077 if private else 0o022):
+            mode = "700" if private else "go-w"
+            raise StartError(f"{what} {path} is open to other users; run `chmod {mode} {path}`, or choose another one")
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise StartError(f"{what} {path} is not writable; make it so, or choose another one")
+    except (FileExistsError, NotADirectoryError):
+        raise StartError(f"{what} {path} is not a folder; move it away or choose another one") from None
+    except OSError as error:
+        raise StartError(f"{what} {path} cannot be used: {error.strerror}") from error
+
+
+def runtime_folder_of(data_dir: str) -> str:
+    """Return where the sockets of a data directory are."""
+    return runtime_folder(data_dir, os.geteuid(), os.path.realpath(tempfile.gettempdir()))
+
+
+class Instance:
+    """Holds the data directory's lock while entered."""
+
+    def __init__(self, data_dir: str) -> None:
+        self.data_dir = data_dir
+        self.runtime = runtime_folder_of(data_dir)
+        self._lock: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock. Raises `StartError`, naming the other host when there is one."""
+        own_folder(self.data_dir, "the data directory (SWITCHBOARD_DATA_DIR)", private=False)
+        if not self.runtime.startswith(self.data_dir + "/"):
+            own_folder(os.path.dirname(self.runtime), "the folder for sockets", private=True)
+        own_folder(self.runtime, "the folder for sockets", private=True)
+        lock = os.open(os.path.join(self.data_dir, "host.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            record = read_record(self.data_dir)
+            who = f" (process {record.pid})" if record else ""
+            raise StartError(
+                f"a host is running already for {self.data_dir}{who}: use it with `switchboard watch`, end it with "
+                "`switchboard down`, or start another one with another SWITCHBOARD_DATA_DIR"
+            ) from None
+        self._lock = lock
+
+    def publish(self, record: HostRecord) -> None:
+        """Write `host.json`, for its owner alone."""
+        path = os.path.join(self.data_dir, "host.json")
+        temporary = f"{path}.tmp"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(asdict(record), file)
+            file.write("\n")
+        os.replace(temporary, path)
+
+    def release(self) -> None:
+        """Remove `host.json` and let the lock go."""
+        if self._lock is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.data_dir, "host.json"))
+            os.close(self._lock)
+            self._lock = None
+
+
+def read_record(data_dir: str) -> HostRecord | None:
+    """Return what the running host has published, None when there is none or it cannot be read."""
+    try:
+        with open(os.path.join(data_dir, "host.json"), encoding="utf-8") as file:
+            fields = json.load(file)
+        return HostRecord(int(fields["pid"]), str(fields["url"]), int(fields["started_at"]), str(fields["version"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

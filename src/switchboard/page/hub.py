@@ -1,0 +1,309 @@
+"""All pages of the host: who is connected, who holds the renderer role, who decides a session's size (driver)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from switchboard.common.clock import Clock, sleep_until
+from switchboard.common.facts import Log
+from switchboard.page import messages
+from switchboard.page.connection import PageConnection, Transport
+from switchboard.page.messages import MessageError
+from switchboard.page.replies import strip_replies
+from switchboard.page.roles import Roles
+from switchboard.page.session_info import session_info
+from switchboard.sessions.registry import Registry
+from switchboard.sessions.session import Session
+
+PING_MS = 20_000
+PONG_MS = 10_000
+"""A page that does not answer within this loses the connection: a frozen one must not hold the renderer role."""
+
+MAX_PAGES = 64
+MAX_REQUESTS = 16
+"""Requests of one page under way at once."""
+
+FLUSH_SECONDS = 2.0
+"""How long a page that has ended may take to read its last messages."""
+
+
+class Actions(Protocol):
+    """What pages can ask of the host. Each answers with `done`, refusals included."""
+
+    async def open(self, wanted: messages.OpenSession) -> messages.Done: ...
+    async def stop(self, wanted: messages.StopSession) -> messages.Done: ...
+    async def rename(self, wanted: messages.Rename) -> messages.Done: ...
+    async def listing(self, closed: int) -> list[messages.SessionInfo]: ...
+    async def shutdown(self, wanted: messages.Shutdown) -> messages.Done: ...
+
+
+class PageHub:
+    """Pages and the sessions they look at. A listener of the registry."""
+
+    def __init__(self, registry: Registry, actions: Actions, clock: Clock, log: Log, version: str) -> None:
+        self._registry = registry
+        self._actions = actions
+        self._clock = clock
+        self._log = log
+        self._version = version
+        self._pages: dict[str, PageConnection] = {}
+        self._roles = Roles()
+        self._owners: dict[int, str] = {}
+        """The epoch of the page whose size each session has."""
+
+    # --- listener of the registry ---
+
+    def session_changed(self, session: Session) -> None:
+        for page in self._shown():
+            page.session_changed(session)
+
+    def session_printed(self, session: Session) -> None:
+        for page in self._pages.values():
+            page.session_printed(session)
+
+    def session_removed(self, session: Session) -> None:
+        self._owners.pop(session.handle, None)
+        for page in self._shown():
+            page.session_removed(session)
+
+    def broadcast(self, message: messages.HostMessage) -> None:
+        """Tell every page (not commands)."""
+        for page in self._shown():
+            page.post(message)
+
+    def close(self) -> None:
+        """The host is going: no further page is served, and the connected ones end once they have read all."""
+        for page in self._pages.values():
+            page.close()
+
+    def _shown(self) -> list[PageConnection]:
+        return [page for page in self._pages.values() if page.kind != "command"]
+
+    # --- connections ---
+
+    async def serve(self, transport: Transport, incoming: Incoming, epoch: str, pid: int) -> None:
+        """Serve one connection until it ends. `incoming` gives its frames; `epoch` must be new.
+
+        Never raises for what the page does: nonsense is answered with `problem` and the end of the connection.
+        """
+        try:
+            await self._serve(transport, incoming, epoch, pid)
+        except* OSError:
+            pass  # the page is gone, or does not answer or read
+
+    async def _serve(self, transport: Transport, incoming: Incoming, epoch: str, pid: int) -> None:
+        page: PageConnection | None = None
+        try:
+            hello = await self._hello(transport, incoming)
+            if hello is None:
+                return
+            page = PageConnection(transport, epoch, hello.kind)
+            self._pages[epoch] = page
+            page.post(messages.Welcome(messages.PROTOCOL, self._version, epoch, pid))
+            if hello.kind != "command":
+                page.post(messages.Sessions(await self._actions.listing(50)))
+            await self._converse(page, incoming)
+        finally:
+            if page is not None:
+                self._forget(page)
+
+    async def _hello(self, transport: Transport, incoming: Incoming) -> messages.Hello | None:
+        problem = "the first message must be hello"
+        try:
+            async with asyncio.timeout(PONG_MS / 1000):
+                frame = await incoming()
+            if frame is None:
+                return None
+            message = messages.decode_from_page(frame[1]) if not frame[0] else None
+            if isinstance(message, messages.Hello):
+                if message.protocol != messages.PROTOCOL:
+                    problem = (
+                        f"this host speaks page protocol {messages.PROTOCOL}, you speak {message.protocol}: "
+                        "use the same version of Switchboard for both (restart the host after an upgrade)"
+                    )
+                elif len(self._pages) >= MAX_PAGES:
+                    problem = f"{MAX_PAGES} pages are connected; close one"
+                else:
+                    return message
+        except TimeoutError:
+            problem = "no hello came"
+        except MessageError as error:
+            problem = str(error)
+        await transport.send_text(messages.encode(messages.Problem(problem)))
+        return None
+
+    async def _converse(self, page: PageConnection, incoming: Incoming) -> None:
+        """Send, ping and receive until one of them ends; a page that goes takes its open requests with it."""
+        async with asyncio.TaskGroup() as group:
+            sender = group.create_task(page.run(), name=f"page {page.epoch} sender")
+            pinger = group.create_task(self._ping(page), name=f"page {page.epoch} ping")
+            requests: set[asyncio.Task[None]] = set()
+            await self._receive(page, incoming, group, requests)
+            self._forget(page)
+            for task in (pinger, *requests):
+                task.cancel()
+            page.close()
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await sender
+
+    async def _receive(
+        self,
+        page: PageConnection,
+        incoming: Incoming,
+        group: asyncio.TaskGroup,
+        requests: set[asyncio.Task[None]],
+    ) -> None:
+        while True:
+            try:
+                frame = await incoming()
+                if frame is None:
+                    return
+                binary, body = frame
+                if binary:
+                    self._input(page, body)
+                else:
+                    self._message(page, messages.decode_from_page(body), group, requests)
+            except MessageError as error:
+                page.post(messages.Problem(str(error)))
+                return
+            if page.left:
+                return
+
+    async def _ping(self, page: PageConnection) -> None:
+        number = 0
+        while True:
+            await sleep_until(self._clock, self._clock.now() + PING_MS)
+            number += 1
+            page.awaiting_pong = number
+            page.post(messages.Ping(number))
+            await sleep_until(self._clock, self._clock.now() + PONG_MS)
+            if page.awaiting_pong is not None:
+                self._log.warning("a page does not answer; it is disconnected")
+                raise TimeoutError("the page does not answer")
+
+    def _forget(self, page: PageConnection) -> None:
+        if self._pages.pop(page.epoch, None) is None:
+            return
+        before = self._roles.renderer
+        self._roles.gone(page.epoch)
+        for handle, owner in list(self._owners.items()):
+            if owner == page.epoch:
+                del self._owners[handle]
+        self._announce_role(before)
+
+    def _announce_role(self, before: str | None) -> None:
+        now = self._roles.renderer
+        if now != before and now is not None:
+            self._pages[now].post(messages.Role(True))
+
+    # --- what a page says ---
+
+    def _message(
+        self,
+        page: PageConnection,
+        message: messages.PageMessage,
+        group: asyncio.TaskGroup,
+        requests: set[asyncio.Task[None]],
+    ) -> None:
+        match message:
+            case messages.Ready():
+                before = self._roles.renderer
+                if page.kind != "command":
+                    self._roles.ready(page.epoch)
+                self._announce_role(before)
+            case messages.Bye():
+                page.left = True
+            case messages.Pong(number=number):
+                if number == page.awaiting_pong:
+                    page.awaiting_pong = None
+            case messages.Attach(session=handle, from_seq=seq):
+                if (session := self._session(page, handle)) is not None:
+                    page.attach(session, seq, self._owners.get(handle) == page.epoch)
+            case messages.Detach(session=handle):
+                page.streams.pop(handle, None)
+            case messages.Focus():
+                self._focus(page, message)
+            case messages.Hello():
+                raise MessageError("hello was said already")
+            case _:
+                if len(requests) >= MAX_REQUESTS:
+                    raise MessageError(f"more than {MAX_REQUESTS} requests are open")
+                task = group.create_task(self._request(page, message), name=f"page {page.epoch} request")
+                requests.add(task)
+                task.add_done_callback(requests.discard)
+
+    def _session(self, page: PageConnection, handle: int) -> Session | None:
+        session = self._registry.by_handle(handle)
+        if session is None:
+            page.post(messages.SessionGone(handle))
+        return session
+
+    async def _request(
+        self,
+        page: PageConnection,
+        message: messages.OpenSession
+        | messages.StopSession
+        | messages.Rename
+        | messages.ListSessions
+        | messages.Shutdown,
+    ) -> None:
+        answer: messages.HostMessage
+        try:
+            match message:
+                case messages.OpenSession():
+                    answer = await self._actions.open(message)
+                case messages.StopSession():
+                    answer = await self._actions.stop(message)
+                case messages.Rename():
+                    answer = await self._actions.rename(message)
+                case messages.ListSessions(request=request, closed=closed):
+                    answer = messages.Listing(request, await self._actions.listing(closed))
+                case messages.Shutdown():
+                    answer = await self._actions.shutdown(message)
+        except Exception as error:  # noqa: BLE001 - a request's fault is its answer, and harms no other
+            self._log.error(f"request failed: {type(error).__name__}: {error}")
+            answer = messages.Done(message.request, ok=False, reason="internal error", detail=str(error))
+        page.post(answer)
+
+    # --- size and keystrokes ---
+
+    def _focus(self, page: PageConnection, message: messages.Focus) -> None:
+        session = self._session(page, message.session)
+        if session is None:
+            return
+        if (stream := page.streams.get(session.handle)) is not None:
+            stream.columns, stream.rows = message.columns, message.rows
+        self._own(page, session, message.columns, message.rows)
+        session.seen()
+
+    def _own(self, page: PageConnection, session: Session, columns: int, rows: int) -> None:
+        self._owners[session.handle] = page.epoch
+        session.resize(columns, rows)
+        for other in self._shown():
+            if session.handle in other.streams:
+                other.post(messages.Size(session.handle, columns, rows, owner=other is page))
+
+    def _input(self, page: PageConnection, frame: bytes) -> None:
+        handle, data = messages.decode_input(frame)
+        session = self._registry.by_handle(handle)
+        if session is None or session.exit is not None:
+            page.post(messages.Notice("warning", "That session has ended; nothing was typed."))
+            return
+        if self._owners.get(handle) != page.epoch:
+            data = strip_replies(data)
+            stream = page.streams.get(handle)
+            if data and stream is not None and stream.columns and stream.rows:
+                self._own(page, session, stream.columns, stream.rows)
+        if data and not session.type(data):
+            page.post(messages.Notice("warning", "The session does not read its input; what you typed was not taken."))
+
+    def infos(self) -> list[messages.SessionInfo]:
+        """Return the hosted sessions as pages show them, newest first."""
+        return [session_info(session) for session in sorted(self._registry, key=lambda s: -s.label.launched_at)]
+
+
+Incoming = Callable[[], Awaitable[tuple[bool, bytes] | None]]
+"""Gives the next frame of a page: (binary, body); None at the end of the connection.
+Raises `MessageError` for what is no frame."""

@@ -1,0 +1,111 @@
+"""The host's Unix socket for terminal pages and commands (door)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from switchboard.common.facts import Log
+from switchboard.common.frames import BINARY, TEXT, FrameError, FrameReader, encode_frame
+from switchboard.common.peers import peer_is_us
+from switchboard.common.tasks import supervise
+from switchboard.page.hub import PageHub
+from switchboard.page.messages import MAX_MESSAGE, MessageError
+
+WRITE_BUFFER = 128 * 1024
+"""Bytes a connection may have waiting before its sender waits; beyond that a slow page reads from the ring later."""
+
+
+class SocketTransport:
+    """One connection: frames in and out, with backpressure both ways."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._frames = FrameReader(MAX_MESSAGE)
+        self._ready: list[tuple[int, bytes]] = []
+        writer.transport.set_write_buffer_limits(high=WRITE_BUFFER)
+
+    async def send_text(self, data: bytes) -> None:
+        """Send a JSON message; waits while the page is behind. Raises `OSError` when it is gone."""
+        await self._send(TEXT, data)
+
+    async def send_binary(self, data: bytes) -> None:
+        """Send terminal bytes, likewise."""
+        await self._send(BINARY, data)
+
+    def end(self) -> None:
+        """Close the connection once what was sent is out."""
+        self._writer.close()
+
+    async def _send(self, kind: int, data: bytes) -> None:
+        if self._writer.is_closing():
+            raise ConnectionResetError("the page is gone")
+        self._writer.write(encode_frame(kind, data))
+        await self._writer.drain()
+
+    async def receive(self) -> tuple[bool, bytes] | None:
+        """Return the next frame as (binary, body), None at the end. Raises `MessageError`."""
+        while not self._ready:
+            try:
+                data = await self._reader.read(64 * 1024)
+                if not data:
+                    return None
+                self._ready = self._frames.feed(data)[::-1]
+            except FrameError as error:
+                raise MessageError(str(error)) from None
+            except ConnectionError:
+                return None
+        kind, body = self._ready.pop()
+        return kind == BINARY, body
+
+
+@asynccontextmanager
+async def local_server(path: str, hub: PageHub, new_epoch: Callable[[], str], log: Log) -> AsyncIterator[None]:
+    """Serve pages and commands on a Unix socket at `path` while entered. Only processes of our own user are served.
+
+    The socket is readable and writable by its owner alone, in a folder that is private already. A socket left by a
+    killed host is replaced: who holds the data directory's lock owns the path. Raises `OSError`.
+    """
+    # Renamed into place once it listens: whoever sees the name can connect.
+    unready = f"{path}.new"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(unready)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        previous = os.umask(0o177)
+        try:
+            listener.bind(unready)
+        finally:
+            os.umask(previous)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    async with asyncio.TaskGroup() as group:
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            peer = writer.get_extra_info("socket")
+            try:
+                if peer is not None and peer_is_us(peer):
+                    transport = SocketTransport(reader, writer)
+                    await hub.serve(transport, transport.receive, new_epoch(), os.getpid())
+            finally:
+                writer.close()
+
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            supervise(group, "page connection", lambda: serve(reader, writer), log)
+
+        server = await asyncio.start_unix_server(accepted, sock=listener)
+        os.rename(unready, path)
+        try:
+            yield
+        finally:
+            server.close()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            hub.close()

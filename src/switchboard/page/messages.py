@@ -1,0 +1,383 @@
+"""The one schema of what a page and the host say to each other.
+
+A connection carries two kinds of frame: JSON messages (the structs below, told apart by their `type`) and binary
+frames with terminal bytes. The local socket wraps both in `switchboard.common.frames`; a WebSocket carries them as text
+and binary messages.
+
+Conversation: the page sends `hello`; the host answers `welcome` with the epoch of this connection, then `sessions`;
+the page sends `ready` once it has drawn them. The first ready page holds the renderer role (`role`). Commands
+(`switchboard ls`) connect with kind `command`: they are no page and never hold the role.
+
+Validation is strict: an unknown field, a wrong type or an oversized text is refused with `problem`, and the connection
+is closed. Nothing of a refused message takes effect.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Annotated, Literal
+
+import msgspec
+
+PROTOCOL = 1
+"""Version of this schema. A page with another one is told so and closed."""
+
+MAX_MESSAGE = 256 * 1024
+"""Largest frame a page may send, in bytes. Terminal input above `MAX_INPUT` is cut into several frames by the page."""
+
+MAX_INPUT = 64 * 1024
+"""Largest run of terminal input in one binary frame, in bytes."""
+
+Text = Annotated[str, msgspec.Meta(max_length=4096)]
+Path = Annotated[str, msgspec.Meta(max_length=4096)]
+RequestId = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Handle = Annotated[int, msgspec.Meta(ge=1, le=2**32 - 1)]
+Columns = Annotated[int, msgspec.Meta(ge=2, le=1000)]
+Rows = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    pass
+
+
+# --- what a page says --------------------------------------------------------------------------------------------
+
+
+class Hello(_Message, tag="hello", frozen=True):
+    """First message of a connection."""
+
+    protocol: int
+    kind: Literal["terminal", "browser", "command"]
+    version: Annotated[str, msgspec.Meta(max_length=64)] = ""
+
+
+class Ready(_Message, tag="ready", frozen=True):
+    """The page has registered its handlers and drawn its first list."""
+
+
+class Pong(_Message, tag="pong", frozen=True):
+    """Answer to `ping`, with its number."""
+
+    number: RequestId
+
+
+class Attach(_Message, tag="attach", frozen=True):
+    """Show me this session's output from byte number `from_seq` on (null: what the ring still holds).
+
+    The host answers `attached`, then sends output frames. A first stretch that was printed before the attachment is
+    a replay: terminal queries are taken out of it.
+    """
+
+    session: Handle
+    from_seq: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+
+class Detach(_Message, tag="detach", frozen=True):
+    """No more output of this session, please."""
+
+    session: Handle
+
+
+class Focus(_Message, tag="focus", frozen=True):
+    """A person uses this session in this page now: its size decides, and its terminal answers queries."""
+
+    session: Handle
+    columns: Columns
+    rows: Rows
+
+
+class OpenSession(_Message, tag="open", frozen=True):
+    """Open a session: `new` in `cwd`, `resume` or `fork` of `session_id`, or a plain `shell` in `cwd`.
+
+    `force` is a person's answer to "it is live elsewhere, open anyway?".
+    """
+
+    request: RequestId
+    mode: Literal["new", "resume", "fork", "shell"]
+    profile: Annotated[str, msgspec.Meta(max_length=64)] = "agent"
+    session_id: Annotated[str, msgspec.Meta(max_length=128)] | None = None
+    cwd: Path | None = None
+    name: Annotated[str, msgspec.Meta(max_length=256)] | None = None
+    columns: Columns = 120
+    rows: Rows = 40
+    force: bool = False
+
+
+class StopSession(_Message, tag="stop", frozen=True):
+    """End this session as a person asks for it; `force`: by SIGKILL, after an ordinary stop did not do."""
+
+    request: RequestId
+    session: Handle
+    force: bool = False
+
+
+class Rename(_Message, tag="rename", frozen=True):
+    """Give the session a display name; an empty one clears it."""
+
+    request: RequestId
+    session: Handle
+    name: Annotated[str, msgspec.Meta(max_length=256)]
+
+
+class ListSessions(_Message, tag="list", frozen=True):
+    """Answer with `listing`: open sessions, and up to `closed` closed ones, newest first."""
+
+    request: RequestId
+    closed: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 50
+
+
+class Shutdown(_Message, tag="shutdown", frozen=True):
+    """Stop the host; with `sessions`, end every session as Stop would first."""
+
+    request: RequestId
+    sessions: bool = False
+
+
+class Bye(_Message, tag="bye", frozen=True):
+    """Last message of a page that leaves on purpose. Without it, an ended connection counts as an unclean end."""
+
+
+PageMessage = (
+    Hello | Ready | Pong | Attach | Detach | Focus | OpenSession | StopSession | Rename | ListSessions | Shutdown | Bye
+)
+
+
+# --- what the host says ------------------------------------------------------------------------------------------
+
+
+class ExitStatus(msgspec.Struct, frozen=True):
+    """How a process ended: an exit code, or the number of the signal; both null when nobody could see it."""
+
+    code: int | None = None
+    signal: int | None = None
+
+
+class SessionInfo(msgspec.Struct, frozen=True):
+    """One session as pages and `switchboard ls` show it.
+
+    `handle` is the session's number in this data directory (null for a closed one); `id` is the CLI's session id and
+    may change (`/clear`); `generation` tells two terminals that had the same id apart. `status` is one of starting,
+    idle, busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall
+    milliseconds. `draft`: a person's unsubmitted input is in the composer.
+    """
+
+    id: str
+    state: Literal["open", "exited", "closed"]
+    cli: str
+    status: str
+    handle: int | None = None
+    generation: int = 0
+    kind: Literal["agent", "shell", "attach"] = "agent"
+    name: str | None = None
+    title: str | None = None
+    project: str | None = None
+    cwd: str | None = None
+    pid: int | None = None
+    waiting_for: str | None = None
+    status_since: int | None = None
+    opened_at: int | None = None
+    modified_at: int | None = None
+    columns: int = 120
+    rows: int = 40
+    draft: bool = False
+    attention: bool = False
+    exit: ExitStatus | None = None
+
+
+class Welcome(_Message, tag="welcome", frozen=True):
+    """The connection is accepted; `epoch` is unique for it."""
+
+    protocol: int
+    version: str
+    epoch: str
+    pid: int
+
+
+class Role(_Message, tag="role", frozen=True):
+    """Whether this page holds the renderer role now."""
+
+    renderer: bool
+
+
+class Sessions(_Message, tag="sessions", frozen=True):
+    """All sessions, closed ones last; replaces what was known."""
+
+    sessions: list[SessionInfo]
+
+
+class SessionChanged(_Message, tag="session", frozen=True):
+    """One session is new or has changed (same `handle`)."""
+
+    session: SessionInfo
+
+
+class SessionGone(_Message, tag="gone", frozen=True):
+    """This session has left the list."""
+
+    session: Handle
+
+
+class Attached(_Message, tag="attached", frozen=True):
+    """Output follows in frames that carry this handle; the first byte sent is number `seq`.
+
+    `lost`: bytes between what was asked for and `seq` that the ring no longer holds. `live_seq`: bytes before it are
+    replay. `owner`: this page's size is in force.
+    """
+
+    session: Handle
+    seq: int
+    live_seq: int
+    lost: int
+    columns: int
+    rows: int
+    owner: bool
+
+
+class Resync(_Message, tag="resync", frozen=True):
+    """This page read too slowly: output jumps to byte number `seq`; clear the terminal."""
+
+    session: Handle
+    seq: int
+    lost: int
+
+
+class Size(_Message, tag="size", frozen=True):
+    """The session's terminal size is now this."""
+
+    session: Handle
+    columns: int
+    rows: int
+    owner: bool
+
+
+class Listing(_Message, tag="listing", frozen=True):
+    """Answer to `list`."""
+
+    request: RequestId
+    sessions: list[SessionInfo]
+
+
+class Done(_Message, tag="done", frozen=True):
+    """The outcome of a request. `reason` is a stable text, `detail` says what to do."""
+
+    request: RequestId
+    ok: bool
+    reason: str | None = None
+    detail: str | None = None
+    session: SessionInfo | None = None
+
+
+class TriggerActivity(_Message, tag="trigger", frozen=True):
+    """A trigger file arrived, made progress, or has its result."""
+
+    name: str
+    at: int
+    step: Literal["received", "waiting", "writing", "done"]
+    action: str = ""
+    session_id: str | None = None
+    ok: bool | None = None
+    submitted: str | None = None
+    error: str | None = None
+    reason: str | None = None
+
+
+class Notice(_Message, tag="notice", frozen=True):
+    """Something a person should know (the keeper was lost, the host is closing)."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+class Problem(_Message, tag="problem", frozen=True):
+    """What this connection sent is refused; the connection closes."""
+
+    text: str
+
+
+class Ping(_Message, tag="ping", frozen=True):
+    """Answer `pong` with this number within 10 s, or lose the connection."""
+
+    number: RequestId
+
+
+HostMessage = (
+    Welcome
+    | Role
+    | Sessions
+    | SessionChanged
+    | SessionGone
+    | Attached
+    | Resync
+    | Size
+    | Listing
+    | Done
+    | TriggerActivity
+    | Notice
+    | Problem
+    | Ping
+)
+
+_page_decoder = msgspec.json.Decoder(PageMessage)
+_host_decoder = msgspec.json.Decoder(HostMessage)
+_encoder = msgspec.json.Encoder()
+
+
+class MessageError(ValueError):
+    """A frame that is no message of this schema. The text says what is wrong, without quoting the frame."""
+
+
+def encode(message: PageMessage | HostMessage) -> bytes:
+    """Return the JSON of a message."""
+    return _encoder.encode(message)
+
+
+def decode_from_page(frame: bytes) -> PageMessage:
+    """Return the message a page sent. Raises `MessageError`."""
+    try:
+        return _page_decoder.decode(frame)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise MessageError(f"not a message of this protocol: {error}") from None
+
+
+def decode_from_host(frame: bytes) -> HostMessage:
+    """Return the message the host sent. Raises `MessageError`."""
+    try:
+        return _host_decoder.decode(frame)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise MessageError(f"not a message of this protocol: {error}") from None
+
+
+# --- terminal bytes ------------------------------------------------------------------------------------------------
+
+_INPUT = struct.Struct(">BI")
+_OUTPUT = struct.Struct(">BIQ")
+_INPUT_KIND = 1
+_OUTPUT_KIND = 2
+
+
+def encode_input(session: int, data: bytes) -> bytes:
+    """Return a binary frame with keystrokes for a session."""
+    return _INPUT.pack(_INPUT_KIND, session) + data
+
+
+def decode_input(frame: bytes) -> tuple[int, bytes]:
+    """Return (session handle, bytes typed). Raises `MessageError`."""
+    if len(frame) < _INPUT.size or frame[0] != _INPUT_KIND:
+        raise MessageError("not a terminal-input frame")
+    if len(frame) > _INPUT.size + MAX_INPUT:
+        raise MessageError(f"terminal input of more than {MAX_INPUT} bytes in one frame")
+    _, session = _INPUT.unpack_from(frame)
+    return session, frame[_INPUT.size :]
+
+
+def encode_output(session: int, seq: int, data: bytes | memoryview) -> bytes:
+    """Return a binary frame with output; `seq` numbers its first byte since the session began."""
+    return _OUTPUT.pack(_OUTPUT_KIND, session, seq) + data
+
+
+def decode_output(frame: bytes) -> tuple[int, int, bytes]:
+    """Return (session handle, number of the first byte, bytes printed). Raises `MessageError`."""
+    if len(frame) < _OUTPUT.size or frame[0] != _OUTPUT_KIND:
+        raise MessageError("not a terminal-output frame")
+    _, session, seq = _OUTPUT.unpack_from(frame)
+    return session, seq, frame[_OUTPUT.size :]

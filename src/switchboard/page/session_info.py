@@ -1,0 +1,60 @@
+"""A session as pages show it (pure)."""
+
+from __future__ import annotations
+
+import signal
+
+from switchboard.page.messages import ExitStatus, SessionInfo
+from switchboard.sessions.keeper_client import ExitReport
+from switchboard.sessions.session import Session
+
+ENDED = (0, 129, 130, 143)
+"""Exit codes of a program that ended as it was asked to: by itself, or on SIGHUP, SIGINT or SIGTERM."""
+
+
+def status_word(session: Session) -> str:
+    """Return the one word for what a session is doing."""
+    facts = session.facts.value
+    if session.exit is not None:
+        return "exited" if _ended_as_asked(session.exit) else "failed"
+    if facts.status is not None and facts.status.status is not None:
+        return facts.status.status
+    if session.starting:
+        return "starting"
+    if facts.busy:
+        return "busy"
+    # A CLI that publishes a descriptor and has none now: nothing is known. Others never say.
+    return "unknown" if session.profile.publishes else "running"
+
+
+def _ended_as_asked(report: ExitReport) -> bool:
+    if report.signal is not None:
+        return report.signal in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+    return report.code is None or report.code in ENDED
+
+
+def session_info(session: Session) -> SessionInfo:
+    """Return what pages and `switchboard ls` show of a hosted session."""
+    label, facts, ended = session.label, session.facts.value, session.exit
+    return SessionInfo(
+        id=session.key,
+        state="open" if ended is None else "exited",
+        cli=session.profile.name,
+        status=status_word(session),
+        handle=session.handle,
+        generation=session.generation,
+        kind=session.profile.kind,
+        name=label.name,
+        title=session.screen.activity.title or None,
+        project=label.project or label.cwd,
+        cwd=label.cwd,
+        pid=session.pid,
+        waiting_for=facts.status.waiting_for if facts.status else None,
+        status_since=facts.status.updated_at if facts.status else None,
+        opened_at=label.launched_at,
+        columns=label.columns,
+        rows=label.rows,
+        draft=facts.composer is None or facts.composer.pending > 0,
+        attention=session.screen.activity.attention,
+        exit=None if ended is None else ExitStatus(ended.code, ended.signal),
+    )

@@ -1,0 +1,239 @@
+"""The one way into a session's terminal.
+
+Everything that is written to a session passes here, in order: people's keystrokes and deliveries. A delivery's write
+carries a check that is asked immediately before each real write, also for a tail that had to wait for room; once it
+says no, the rest is dropped. From a delivery's first byte to its Enter, people's keystrokes are held; then they are let
+through in the order in which they were typed. People's keystrokes feed the composer model, deliveries do not: a
+delivery that ends with its text typed and no Enter sent does, because that text is now somebody's unsubmitted input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from switchboard.common.clock import Clock
+from switchboard.common.facts import Facts
+from switchboard.common.writing import Check, WriteRefused
+from switchboard.sessions.composer import Composer
+
+MAX_QUEUED = 1024 * 1024
+"""Keystrokes (or a paste) waiting for a terminal that does not read, in bytes; more is refused, not lost silently."""
+
+ENTER = b"\r"
+ESCAPE = b"\x1b"
+
+
+class Sink(Protocol):
+    """Where bytes go: a `Pty`, or a test's fake."""
+
+    def write(self, data: bytes | memoryview) -> int: ...
+    def when_writable(self, callback: Callable[[], None] | None) -> None: ...
+
+
+class Owner(Protocol):
+    """The session a gate belongs to."""
+
+    def facts_now(self) -> Facts:
+        """What checks are asked with."""
+
+    def may_write(self) -> str | None:
+        """None, or why nothing may be written any more (the exact reason)."""
+
+    def composer_changed(self) -> None:
+        """The composer model has moved; called before the keystrokes are written."""
+
+    def delivery_changed(self, text: bytes | None) -> None:
+        """What a delivery has typed without its Enter so far; called before it is written. None: nothing."""
+
+
+@dataclass(eq=False)
+class _Write:
+    data: bytes
+    check: Check | None = None
+    done: asyncio.Future[None] | None = None
+    offset: int = 0
+    recorded: bool = False
+
+
+class Gate:
+    """Orders all writes to one terminal. See the module text."""
+
+    def __init__(self, sink: Sink, owner: Owner, composer: Composer, clock: Clock) -> None:
+        self._sink = sink
+        self._owner = owner
+        self._composer = composer
+        self._clock = clock
+        self._queue: deque[_Write] = deque()
+        self._queued = 0
+        self._typed: bytearray | None = None
+        """What the delivery under way has written since its first byte; None: no delivery between byte and Enter."""
+        self._held: list[bytes] = []
+        self._released = False
+        """Whether this line's text was left in the box for people to deal with."""
+        self._mutex = asyncio.Lock()
+
+    def people(self, data: bytes) -> bool:
+        """Take keystrokes. Returns False, and takes nothing, when too much is waiting already."""
+        waiting = self._queued + sum(map(len, self._held))
+        if waiting + len(data) > MAX_QUEUED or self._owner.may_write() is not None:
+            return False
+        if self._typed is not None:
+            self._held.append(data)
+            return True
+        self._composer.feed(data, self._clock.now())
+        self._owner.composer_changed()
+        self._put(_Write(data))
+        return True
+
+    @asynccontextmanager
+    async def line(self) -> AsyncIterator[GateLine]:
+        """Take the terminal's input for one delivery; others wait their turn."""
+        async with self._mutex:
+            try:
+                yield GateLine(self)
+            finally:
+                self.end_delivery()
+                self._released = False
+
+    async def deliver(self, data: bytes, check: Check) -> None:
+        """Write for the delivery that holds the line. Raises `WriteRefused` or `OSError`."""
+        if not data:
+            return
+        write = _Write(data, check, asyncio.get_running_loop().create_future())
+        assert write.done is not None
+        self._put(write)
+        try:
+            await write.done
+        except asyncio.CancelledError:
+            if write in self._queue:
+                self._queue.remove(write)
+                self._queued -= len(write.data) - write.offset
+                self._unrecord(write)
+                self._pump()
+            raise
+
+    def release(self) -> None:
+        """Let people's held keystrokes through although no Enter was sent (a dialog opened, and is theirs to answer).
+
+        What the delivery typed counts as unsubmitted input from here on.
+        """
+        self._released = self._released or self._typed is not None
+        self.end_delivery()
+
+    def end_delivery(self) -> None:
+        """The delivery is over: text without its Enter becomes unsubmitted input, held keystrokes go through."""
+        typed, self._typed = self._typed, None
+        if typed:
+            self._composer.feed(bytes(typed), self._clock.now())
+            self._owner.composer_changed()
+        if typed is not None:
+            self._owner.delivery_changed(None)
+        held, self._held = self._held, []
+        for data in held:
+            self.people(data)
+
+    def fail(self, error: OSError) -> None:
+        """The terminal is gone: nothing waiting will be written."""
+        while self._queue:
+            write = self._queue.popleft()
+            if write.done is not None and not write.done.done():
+                write.done.set_exception(error)
+        self._queued = 0
+        self._held.clear()
+        self._sink.when_writable(None)
+
+    # --- the queue ---
+
+    def _put(self, write: _Write) -> None:
+        self._queue.append(write)
+        self._queued += len(write.data)
+        if len(self._queue) == 1:
+            self._pump()
+
+    def _pump(self) -> None:
+        while self._queue:
+            write = self._queue[0]
+            refusal = self._refusal(write)
+            if refusal is not None:
+                self._finish(write, WriteRefused(refusal, partial=write.offset > 0))
+                continue
+            if write.check is not None:
+                self._record(write)
+            try:
+                count = self._sink.write(memoryview(write.data)[write.offset :])
+            except OSError as error:
+                self.fail(error)
+                return
+            if count == 0:
+                self._sink.when_writable(self._pump)
+                return
+            write.offset += count
+            self._queued -= count
+            if write.offset == len(write.data):
+                self._finish(write, None)
+        self._sink.when_writable(None)
+
+    def _refusal(self, write: _Write) -> str | None:
+        refusal = self._owner.may_write()
+        if refusal is None and write.check is not None:
+            refusal = write.check(self._owner.facts_now())
+        return refusal
+
+    def _record(self, write: _Write) -> None:
+        """A delivery is about to write text: record it first, so that a killed host's successor knows."""
+        if write.recorded or write.data in (ENTER, ESCAPE):
+            return
+        write.recorded = True
+        self._typed = (self._typed or bytearray()) + write.data
+        self._owner.delivery_changed(bytes(self._typed))
+
+    def _unrecord(self, write: _Write) -> None:
+        """What was recorded but never written did not happen."""
+        tail = len(write.data) - write.offset
+        if write.recorded and self._typed is not None and tail:
+            del self._typed[len(self._typed) - tail :]
+            if not self._typed:
+                self.end_delivery()
+
+    def _finish(self, write: _Write, refused: WriteRefused | None) -> None:
+        self._queue.popleft()
+        self._queued -= len(write.data) - write.offset
+        if write.check is None:
+            return
+        if refused is not None:
+            self._unrecord(write)
+        elif write.data == ENTER:
+            if self._released:
+                self._released = False
+                self._composer.clear()
+                self._owner.composer_changed()
+            self._typed = bytearray() if self._typed is not None else None
+            self.end_delivery()
+        if write.done is not None and not write.done.done():
+            if refused is None:
+                write.done.set_result(None)
+            else:
+                write.done.set_exception(refused)
+
+
+class GateLine:
+    """The line handed to a delivery."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    async def write(self, data: bytes, check: Check) -> None:
+        """Write all of `data`; `check` is asked immediately before each real write.
+
+        Raises `WriteRefused` when a check said no, `OSError` when the terminal is gone.
+        """
+        await self._gate.deliver(data, check)
+
+    def release(self) -> None:
+        """Let people's held keystrokes through now; what was typed counts as unsubmitted input."""
+        self._gate.release()

@@ -1,0 +1,364 @@
+"""The host's end of the keeper (door): start it, take over its sessions, have children forked."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import mmap
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from switchboard.common.frames import FrameError, FrameReader
+from switchboard.common.peers import peer_is_us
+from switchboard.sessions.keeper import protocol
+from switchboard.sessions.keeper.ring import Ring
+
+RING_BYTES = 512 * 1024
+"""Output held per session. With 50 full rings this is 25 MB of the memory that host and keeper share."""
+
+CONNECT_ATTEMPTS = 3
+
+START_SECONDS = 10.0
+"""A keeper that is not ready by then is reported as not startable."""
+
+_SOURCE = str(Path(__file__).resolve().parents[2])
+# Forked once more, so that the keeper is nobody's child: the host that started it must not have to reap it.
+_PROGRAM = (
+    "import os, sys; os.fork() and os._exit(0); sys.path.insert(0, sys.argv.pop(1));"
+    "from switchboard.sessions.keeper.process import main; sys.exit(main(sys.argv[1]))"
+)
+
+
+class KeeperError(Exception):
+    """The keeper cannot be started or reached, or it refused. The text says why and what to do."""
+
+
+class KeeperGoneError(KeeperError):
+    """The keeper went away; another attempt starts a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExitReport:
+    """How a child ended: exit code or signal number (both None when nobody could see it), and when."""
+
+    code: int | None
+    signal: int | None
+    at: int
+
+
+@dataclass(slots=True)
+class Holding:
+    """A session as the keeper hands it over. The host owns the descriptor `master` and the mapping from here on."""
+
+    handle: int
+    pid: int
+    start: str
+    started_at: int
+    exit: ExitReport | None
+    master: int
+    ring: Ring
+    mapping: mmap.mmap
+    memory: int
+
+    def close(self) -> None:
+        """Close our descriptors and unmap the ring; the keeper's copies are its own."""
+        self.ring.release()
+        self.mapping.close()
+        os.close(self.master)
+        os.close(self.memory)
+
+
+class KeeperClient:
+    """A connection to the keeper of one folder. Belongs to one event loop.
+
+    `on_exit(handle, report)` is called when a child was reaped, `on_lost()` when the keeper has gone.
+    """
+
+    def __init__(self, on_exit: Callable[[int, ExitReport], None], on_lost: Callable[[], None]) -> None:
+        self._on_exit = on_exit
+        self._on_lost = on_lost
+        self._socket: socket.socket | None = None
+        self._frames = FrameReader(protocol.MAX_FRAME)
+        self._descriptors: list[int] = []
+        self._requests: dict[int, asyncio.Future[protocol.Message]] = {}
+        self._next_request = 1
+        self._handed_over: asyncio.Future[list[Holding]] | None = None
+        self._holdings: list[Holding] = []
+        self._expected = -1
+        self.pid: int | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether the keeper is there."""
+        return self._socket is not None
+
+    async def connect(self, folder: str) -> list[Holding]:
+        """Connect to the keeper of `folder`, starting one if there is none; return what it holds.
+
+        Raises `KeeperError`.
+        """
+        for _ in range(CONNECT_ATTEMPTS):
+            connection = _dial(folder)
+            if connection is None:
+                await start_keeper(folder)
+                connection = _dial(folder)
+            if connection is None:
+                continue
+            if not peer_is_us(connection):
+                connection.close()
+                raise KeeperError(f"{folder}/keeper.sock belongs to another user's process; remove it and try again")
+            try:
+                return await self._shake_hands(connection)
+            except KeeperGoneError:
+                # A killed keeper's socket can still take a connection for a moment: look again.
+                continue
+        raise KeeperError(f"the session keeper cannot be reached; see {folder}/keeper.log")
+
+    async def _shake_hands(self, connection: socket.socket) -> list[Holding]:
+        connection.setblocking(False)
+        self._socket = connection
+        self._frames = FrameReader(protocol.MAX_FRAME)
+        self._expected = -1
+        loop = asyncio.get_running_loop()
+        self._handed_over = loop.create_future()
+        loop.add_reader(connection, self._readable)
+        with contextlib.suppress(KeeperGoneError):  # its answer may have come before it closed: that decides
+            self._send({"type": "hello", "protocol": protocol.PROTOCOL})
+        async with asyncio.timeout(START_SECONDS):
+            return await self._handed_over
+
+    async def spawn(
+        self, argv: Sequence[str], cwd: str, env: Mapping[str, str], columns: int, rows: int, label: bytes
+    ) -> Holding:
+        """Have a child forked on a new terminal. Raises `KeeperError` with the reason when it did not start."""
+        request = self._next_request
+        self._next_request += 1
+        answer: asyncio.Future[protocol.Message] = asyncio.get_running_loop().create_future()
+        self._requests[request] = answer
+        try:
+            self._send(
+                {
+                    "type": "spawn",
+                    "request": request,
+                    "argv": list(argv),
+                    "cwd": cwd,
+                    "env": dict(env),
+                    "columns": columns,
+                    "rows": rows,
+                    "capacity": RING_BYTES,
+                    "label": base64.b64encode(label).decode("ascii"),
+                }
+            )
+            message = await answer
+        finally:
+            self._requests.pop(request, None)
+        if message["type"] == "failed":
+            raise KeeperError(str(message["reason"]))
+        holding: Holding = message["holding"]
+        return holding
+
+    def forget(self, handle: int) -> None:
+        """Have the keeper close its copy of the terminal: the child is hung up if it still runs."""
+        if self.connected:
+            self._send({"type": "forget", "handle": handle})
+
+    def adopt(self, holding: Holding) -> None:
+        """Give a session that the previous keeper held to this one."""
+        self._send(
+            {
+                "type": "adopt",
+                "handle": holding.handle,
+                "pid": holding.pid,
+                "start": holding.start,
+                "started_at": holding.started_at,
+                "fds": 2,
+            },
+            [holding.master, holding.memory],
+        )
+
+    def close(self) -> None:
+        """Leave: the keeper reads the terminals from here on. Descriptors handed over stay the caller's to close."""
+        self._drop(None)
+
+    # --- frames ---
+
+    def _send(self, message: protocol.Message, descriptors: Sequence[int] = ()) -> None:
+        if self._socket is None:
+            raise KeeperGoneError("the session keeper is gone; new sessions cannot be opened until it is back")
+        data = protocol.encode(message)
+        # The keeper reads at once (it does nothing else); a bounded blocking send keeps the order simple.
+        self._socket.settimeout(5.0)
+        try:
+            sent = socket.send_fds(self._socket, [data], list(descriptors)) if descriptors else 0
+            self._socket.sendall(data[sent:])
+        except OSError as error:
+            # What it said last is still to be read; the end of the stream follows.
+            raise KeeperGoneError(f"the session keeper is gone ({error.strerror}); try again") from None
+        finally:
+            if self._socket is not None:
+                self._socket.setblocking(False)
+
+    def _readable(self) -> None:
+        assert self._socket is not None
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._socket, 65536, 16)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data, descriptors = b"", []
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
+        self._descriptors += descriptors
+        try:
+            for frame in self._frames.feed(data):
+                self._act(protocol.decode(frame))
+        except (FrameError, KeyError, TypeError, ValueError):
+            data = b""
+        if not data:
+            self._lost()
+
+    def _act(self, message: protocol.Message) -> None:
+        kind = message["type"]
+        if kind == "welcome":
+            self.pid = message["pid"]
+            self._expected = message["sessions"]
+            self._maybe_handed_over()
+        elif kind == "session":
+            self._holdings.append(self._take(message))
+            self._maybe_handed_over()
+        elif kind == "spawned":
+            holding = self._take(message)
+            answer = self._requests.get(message["request"])
+            if answer is None or answer.done():
+                # Nobody waits any more: a terminal that nobody shows must not go on.
+                self.forget(holding.handle)
+                holding.close()
+            else:
+                answer.set_result({**message, "holding": holding})
+        elif kind == "failed":
+            answer = self._requests.get(message["request"])
+            if answer is not None and not answer.done():
+                answer.set_result(message)
+        elif kind == "exited":
+            self._on_exit(message["handle"], ExitReport(message["code"], message["signal"], message["at"]))
+        elif kind == "refused":
+            if self._handed_over is not None and not self._handed_over.done():
+                self._handed_over.set_exception(KeeperError(f"the session keeper refused: {message['reason']}"))
+            self._lost()
+
+    def _take(self, message: protocol.Message) -> Holding:
+        master, memory = self._descriptors[0], self._descriptors[1]
+        del self._descriptors[:2]
+        mapping = mmap.mmap(memory, 0)
+        ring = Ring(mapping)
+        ring.recover()
+        ended = message["exit"]
+        report = None if ended is None else ExitReport(ended["code"], ended["signal"], ended["at"])
+        return Holding(
+            message["handle"], message["pid"], message["start"], message["started_at"], report, master, ring, mapping,
+            memory,
+        )  # fmt: skip
+
+    def _maybe_handed_over(self) -> None:
+        if len(self._holdings) == self._expected and self._handed_over is not None and not self._handed_over.done():
+            self._handed_over.set_result(self._holdings)
+            self._holdings = []
+
+    def _lost(self) -> None:
+        was_connected = self.connected and (self._handed_over is None or self._handed_over.done())
+        self._drop(KeeperGoneError("the session keeper has gone; try again"))
+        if was_connected:
+            self._on_lost()
+
+    def _drop(self, error: KeeperError | None) -> None:
+        if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket.close()
+            self._socket = None
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors = []
+        waiting = [*self._requests.values()]
+        if self._handed_over is not None:
+            waiting.append(self._handed_over)  # type: ignore[arg-type]  # both are failed alike
+        for future in waiting:
+            if not future.done():
+                if error is None:
+                    future.cancel()
+                else:
+                    future.set_exception(error)
+        self._requests = {}
+
+
+def _dial(folder: str) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(START_SECONDS)
+    try:
+        connection.connect(f"{folder}/keeper.sock")
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+async def start_keeper(folder: str) -> None:
+    """Start a keeper for `folder` and return once it accepts connections. Raises `KeeperError`."""
+    log = os.open(f"{folder}/keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    try:
+        process = subprocess.Popen(  # noqa: ASYNC220 - a short fork and exec; its readiness is awaited below
+            [sys.executable, "-I", "-S", "-c", _PROGRAM, _SOURCE, folder],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+            env=environment,
+        )
+    except OSError as error:
+        raise KeeperError(f"the session keeper could not be started: {error}") from error
+    finally:
+        os.close(log)
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            said = await _read_line(process.stdout.fileno())
+    except TimeoutError:
+        process.kill()
+        said = b""
+    finally:
+        process.stdout.close()
+        process.wait()
+    if said.strip() != b"ready" and _dial_and_close(folder) is False:
+        raise KeeperError(f"the session keeper did not start; see {folder}/keeper.log")
+
+
+def _dial_and_close(folder: str) -> bool:
+    """Whether a keeper answers: another host may have started one at the same moment."""
+    connection = _dial(folder)
+    if connection is None:
+        return False
+    connection.close()
+    return True
+
+
+async def _read_line(descriptor: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    os.set_blocking(descriptor, False)
+    done: asyncio.Future[bytes] = loop.create_future()
+
+    def readable() -> None:
+        if not done.done():
+            done.set_result(os.read(descriptor, 64))
+
+    loop.add_reader(descriptor, readable)
+    try:
+        return await done
+    finally:
+        loop.remove_reader(descriptor)

@@ -1,0 +1,100 @@
+"""What the host remembers of a session in the keeper's hands (pure).
+
+A label is written before the host acts on it, so a killed host's successor knows at least as much as happened. It is
+read by later versions: unknown fields are ignored, missing ones have defaults, and a label that cannot be read at all
+yields a session whose composer counts as occupied.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+VERSION = 1
+MAX_DELIVERY_BYTES = 16 * 1024
+"""A prompt has at most 4,096 UTF-16 units: 12 KiB of UTF-8, and a paste's markers."""
+
+
+@dataclass(slots=True)
+class Label:
+    """One session. `key`: the CLI's session id now; `past`: the ids it had. `launched_at`: wall milliseconds.
+
+    `writer`: (process id, start identity) of the CLI that owns the conversation, once its descriptor has shown it.
+    `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a
+    delivery had typed without its Enter, since `delivery_at`.
+    """
+
+    key: str
+    profile: str
+    cwd: str
+    generation: int
+    launched_at: int
+    launch: str = "new"
+    project: str | None = None
+    name: str | None = None
+    past: list[str] = field(default_factory=list)
+    columns: int = 120
+    rows: int = 40
+    sandbox: bool = False
+    writer: tuple[int, str] | None = None
+    composer: dict[str, Any] | None = None
+    title: str = ""
+    busy: bool = False
+    modes: bytes = b""
+    modes_seq: int = 0
+    delivery: bytes | None = None
+    delivery_at: int = 0
+
+
+def encode_label(label: Label) -> bytes:
+    """Return the label's bytes, well below the keeper's limit."""
+    fields = asdict(label) | {"v": VERSION}
+    fields["modes"] = base64.b64encode(label.modes[:4096]).decode("ascii")
+    if label.delivery is not None:
+        fields["delivery"] = base64.b64encode(label.delivery[:MAX_DELIVERY_BYTES]).decode("ascii")
+    return json.dumps(fields, separators=(",", ":")).encode("ascii")
+
+
+def decode_label(data: bytes) -> Label | None:
+    """Return the label, or None when these bytes are none."""
+    try:
+        fields = json.loads(data)
+        label = Label(
+            key=_text(fields["key"]),
+            profile=_text(fields["profile"]),
+            cwd=_text(fields["cwd"]),
+            generation=int(fields["generation"]),
+            launched_at=int(fields["launched_at"]),
+        )
+        for name in (
+            "launch",
+            "project",
+            "name",
+            "past",
+            "columns",
+            "rows",
+            "sandbox",
+            "title",
+            "busy",
+            "modes_seq",
+            "delivery_at",
+        ):
+            if name in fields:
+                setattr(label, name, fields[name])
+        label.composer = fields.get("composer")
+        writer = fields.get("writer")
+        label.writer = (int(writer[0]), _text(writer[1])) if writer else None
+        label.modes = base64.b64decode(fields.get("modes", ""))
+        delivery = fields.get("delivery")
+        label.delivery = None if delivery is None else base64.b64decode(delivery)
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None
+    return label
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value

@@ -1,0 +1,121 @@
+"""A terminal's master descriptor (door): reads into the ring, non-blocking writes, size."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import struct
+import termios
+from collections.abc import Callable
+
+from switchboard.sessions.keeper.ring import Ring
+
+READ_BYTES = 16 * 1024
+READS_PER_TURN = 8
+"""The kernel hands out at most 4 KiB per read; after 32 KiB other sessions get their turn."""
+
+
+class Pty:
+    """One terminal. `on_output(seq, data)` gets what was printed, `on_hangup()` the end of its output.
+
+    The hang-up is not the child's exit: another process may hold the terminal open, or have closed it long before.
+    """
+
+    def __init__(
+        self, master: int, ring: Ring, on_output: Callable[[int, bytes], None], on_hangup: Callable[[], None]
+    ) -> None:
+        self._master = master
+        self._ring = ring
+        self._on_output = on_output
+        self._on_hangup = on_hangup
+        self._reading = False
+        self._on_writable: Callable[[], None] | None = None
+        self._closed = False
+        os.set_blocking(master, False)
+
+    def start(self) -> None:
+        """Begin to read."""
+        if not self._reading and not self._closed:
+            asyncio.get_running_loop().add_reader(self._master, self._readable)
+            self._reading = True
+
+    def _readable(self) -> None:
+        self._read(READS_PER_TURN)
+
+    def _read(self, rounds: int) -> bool:
+        """Read up to `rounds` times; return whether there may be more at once."""
+        seq, more, ended = self._ring.head, True, False
+        while rounds and more:
+            rounds -= 1
+            try:
+                count = os.readv(self._master, self._ring.claim(READ_BYTES))
+            except (BlockingIOError, InterruptedError):
+                count, more = 0, False
+            except OSError:
+                # EIO: every process that had the terminal open is gone.
+                count, more, ended = 0, False, True
+            else:
+                ended = count == 0
+                more = not ended
+            self._ring.commit(count)
+        if self._ring.head > seq:
+            start, data = self._ring.read(seq, self._ring.head - seq)
+            self._on_output(start, data)
+        if ended:
+            self._stop_reading()
+            self._on_hangup()
+        return more
+
+    def drain(self, limit: int) -> None:
+        """Read what is there now, `limit` bytes at most: for the last output of a process that has exited."""
+        stop = self._ring.head + limit
+        while self._reading and self._ring.head < stop and self._read(READS_PER_TURN):
+            pass
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Write what the terminal takes now; return how many bytes that was (0: it is full).
+
+        Raises `OSError` when the terminal is gone.
+        """
+        if self._closed:
+            raise BrokenPipeError("the terminal is closed")
+        try:
+            return os.write(self._master, data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+
+    def when_writable(self, callback: Callable[[], None] | None) -> None:
+        """Call back each time the terminal takes bytes again; None ends that."""
+        if callback is self._on_writable or self._closed:
+            return
+        self._on_writable = callback
+        loop = asyncio.get_running_loop()
+        if callback is None:
+            loop.remove_writer(self._master)
+        else:
+            loop.add_writer(self._master, callback)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Set the size; the kernel tells the foreground processes."""
+        if not self._closed:
+            fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def foreground_group(self) -> int | None:
+        """Return the process group that has the terminal, None when there is none."""
+        try:
+            group = os.tcgetpgrp(self._master)
+        except OSError:
+            return None
+        return group if group > 0 else None
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            asyncio.get_running_loop().remove_reader(self._master)
+            self._reading = False
+
+    def close(self) -> None:
+        """Stop reading and writing. The descriptor is the owner's to close, after this."""
+        self._stop_reading()
+        self.when_writable(None)
+        self._closed = True

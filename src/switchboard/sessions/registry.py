@@ -1,0 +1,198 @@
+"""All sessions of the host: opened through the keeper, adopted from it, found by id (driver)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from switchboard.clis.profiles import PROFILES, SHELL, CliProfile
+from switchboard.common.clock import Clock
+from switchboard.common.facts import Log
+from switchboard.sessions.keeper_client import ExitReport, Holding, KeeperClient, KeeperError
+from switchboard.sessions.labels import Label, decode_label, encode_label
+from switchboard.sessions.launch import LaunchPlan
+from switchboard.sessions.session import Session, SessionHooks
+
+MAX_EXITED = 50
+"""Ended sessions whose last screen stays readable; the oldest goes first."""
+
+
+class Listener(Protocol):
+    """Who wants to know of sessions: pages, the status binding."""
+
+    def session_changed(self, session: Session) -> None: ...
+    def session_printed(self, session: Session) -> None: ...
+    def session_removed(self, session: Session) -> None: ...
+
+
+class OpenError(Exception):
+    """A session could not be opened. The text says why and what to do."""
+
+
+class Registry:
+    """The sessions of one host. `folder` is the private runtime folder where the keeper's socket lives."""
+
+    def __init__(self, folder: str, clock: Clock, log: Log) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._log = log
+        self._sessions: dict[int, Session] = {}
+        self._listeners: list[Listener] = []
+        self._keeper = KeeperClient(self._child_exited, self._keeper_lost)
+        self._keeper_lock = asyncio.Lock()
+        self._closing = False
+        self.transcripts: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
+        self.on_keeper_lost: Callable[[], None] = lambda: None
+
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of every change from now on."""
+        self._listeners.append(listener)
+
+    # --- look-ups ---
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._sessions.values()))
+
+    def by_handle(self, handle: int) -> Session | None:
+        """Return the session with the keeper's number `handle`."""
+        return self._sessions.get(handle)
+
+    def find(self, session_id: str) -> Session | None:
+        """Return the open session that has this id, or else the newest open one that had it before."""
+        wanted = session_id.lower()
+        had_it = None
+        for session in reversed(self._sessions.values()):
+            if session.exit is None:
+                if session.key == wanted:
+                    return session
+                if had_it is None and wanted in session.label.past:
+                    had_it = session
+        return had_it
+
+    # --- life ---
+
+    async def connect(self) -> None:
+        """Reach or start the keeper and adopt what it holds. Raises `KeeperError`."""
+        async with self._keeper_lock:
+            if self._keeper.connected:
+                return
+            holdings = await self._keeper.connect(self._folder)
+            orphans = [session for session in self if session.exit is None]
+            for session in orphans:
+                # The previous keeper died under them; we still have their terminals.
+                self._keeper.adopt(session.holding)
+            for holding in holdings:
+                self._adopt(holding)
+
+    def _adopt(self, holding: Holding) -> None:
+        label = decode_label(holding.ring.load_label())
+        if label is None or label.profile not in PROFILES:
+            self._log.warning(f"session {holding.handle} has an unreadable label; it is shown as a plain terminal")
+            label = Label(f"unknown-{holding.handle}", SHELL.name, "/", 0, holding.started_at, composer={})
+        self._add(holding, PROFILES[label.profile], label, adopted=True)
+
+    async def open(
+        self, profile: CliProfile, plan: LaunchPlan, session_id: str, launch: str, name: str | None, project: str | None
+    ) -> Session:
+        """Start a session and return it. Raises `OpenError`."""
+        label = Label(
+            key=session_id.lower(),
+            profile=profile.name,
+            cwd=plan.cwd,
+            generation=self._next_generation(),
+            launched_at=self._clock.now(),
+            launch=launch,
+            project=project,
+            name=name,
+            columns=plan.columns,
+            rows=plan.rows,
+        )
+        try:
+            await self.connect()
+            holding = await self._keeper.spawn(
+                plan.argv, plan.cwd, plan.environment, plan.columns, plan.rows, encode_label(label)
+            )
+        except (KeeperError, TimeoutError) as error:
+            raise OpenError(str(error) or "the session keeper did not answer in time") from error
+        return self._add(holding, profile, label, adopted=False)
+
+    def _next_generation(self) -> int:
+        return max([self._clock.now(), *(session.generation + 1 for session in self)])
+
+    def _add(self, holding: Holding, profile: CliProfile, label: Label, adopted: bool) -> Session:
+        hooks = SessionHooks(self._changed, self._printed, self._follow_transcript)
+        session = Session(holding, profile, label, self._clock, hooks, adopted)
+        self._sessions[holding.handle] = session
+        session.start()
+        self._changed(session)
+        self._drop_old_exited()
+        return session
+
+    def _follow_transcript(self, session: Session) -> AbstractContextManager[None]:
+        return self.transcripts(session)
+
+    def remove(self, session: Session) -> None:
+        """Drop a session that has exited from the list."""
+        if self._sessions.pop(session.handle, None) is not None:
+            for listener in self._listeners:
+                listener.session_removed(session)
+            session.close()
+
+    def _drop_old_exited(self) -> None:
+        exited = [session for session in self if session.exit is not None]
+        for session in exited[:-MAX_EXITED]:
+            self.remove(session)
+
+    def close(self) -> None:
+        """Leave every running session to the keeper."""
+        self._closing = True
+        for session in self:
+            session.detach()
+        self._keeper.close()
+        for session in self:
+            session.close()
+        self._sessions.clear()
+
+    def signal(self, session: Session, number: int) -> None:
+        """Signal the process that the keeper started. Harmless when it has exited. Raises `OSError`."""
+        if session.exit is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(session.pid, number)
+
+    # --- the keeper's reports ---
+
+    def _child_exited(self, handle: int, report: ExitReport) -> None:
+        session = self._sessions.get(handle)
+        if session is None:
+            return
+        session.exited(report)
+        with contextlib.suppress(KeeperError):
+            self._keeper.forget(handle)
+        self._drop_old_exited()
+
+    def _keeper_lost(self) -> None:
+        if self._closing:
+            return
+        self._log.error("the session keeper has gone; sessions go on, and a new keeper takes them over")
+        self.on_keeper_lost()
+
+    # --- what sessions report ---
+
+    def _changed(self, session: Session) -> None:
+        for listener in self._listeners:
+            self._tell(listener.session_changed, session)
+
+    def _printed(self, session: Session) -> None:
+        for listener in self._listeners:
+            self._tell(listener.session_printed, session)
+
+    def _tell(self, callback: Callable[[Session], None], session: Session) -> None:
+        """One listener's or session's fault must not reach another session."""
+        try:
+            callback(session)
+        except Exception as error:  # noqa: BLE001 - the boundary between sessions
+            self._log.error(f"session {session.handle}: {type(error).__name__}: {error}")

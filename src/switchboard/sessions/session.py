@@ -1,0 +1,286 @@
+"""One hosted session: its terminal, its identities, what is known of it (driver).
+
+Three identities, never mixed: `handle` is the keeper's number of the terminal, `generation` tells two terminals apart
+that had the same id, and `key` is the CLI's session id, which the CLI may change (`/clear`). The object itself is the
+pin: a delivery that looked the session up writes to this object or to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+
+from switchboard.clis.profiles import CliProfile
+from switchboard.common.clock import Clock
+from switchboard.common.facts import CliStatus, Facts, TurnEvidence, Typing
+from switchboard.common.feed import Feed
+from switchboard.sessions.activity import TITLE_RULES
+from switchboard.sessions.composer import Composer
+from switchboard.sessions.gate import Gate, GateLine
+from switchboard.sessions.keeper.ring import Ring
+from switchboard.sessions.keeper_client import ExitReport, Holding
+from switchboard.sessions.labels import Label, encode_label
+from switchboard.sessions.pty import Pty
+from switchboard.sessions.screen import Screen
+
+DRAIN_BYTES = 1024 * 1024
+"""What a process printed last, read after its exit: bounded, because a grandchild may print without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHooks:
+    """What a session tells the registry: `changed(session)` for anything a list shows, `printed(session)` for output.
+
+    `transcript(session)` gives the context that keeps `facts.value.transcript` up to date.
+    """
+
+    changed: Callable[[Session], None]
+    printed: Callable[[Session], None]
+    transcript: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
+
+
+class Session:
+    """A terminal with its process. Made by the registry."""
+
+    def __init__(
+        self, holding: Holding, profile: CliProfile, label: Label, clock: Clock, hooks: SessionHooks, adopted: bool
+    ) -> None:
+        self.holding = holding
+        self.profile = profile
+        self.label = label
+        self.exit: ExitReport | None = None
+        self.starting = profile.publishes
+        self._hooks = hooks
+        self._clock = clock
+        self.screen = Screen(TITLE_RULES[profile.title_rule])
+        self._composer = Composer()
+        if adopted:
+            self._take_up(clock.now())
+        self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._composer.view()))
+        self._pty = Pty(holding.master, holding.ring, self._printed, self._hung_up)
+        self._gate = Gate(self._pty, self, self._composer, clock)
+
+    def _take_up(self, now: int) -> None:
+        """Continue what the previous host knew: composer, modes, and what was printed while nobody followed."""
+        if self.label.composer is not None:  # None: nobody has typed anything yet
+            self._composer.restore(self.label.composer)
+        if self.label.delivery:
+            # The host died between a delivery's first byte and its Enter: that text is in the box, and nobody's.
+            self._composer.feed(self.label.delivery, now)
+        self.screen.feed(self.label.modes)
+        if self.label.title:
+            self.screen.feed(b"\x1b]0;" + self.label.title.encode() + b"\x07")
+        ring = self.holding.ring
+        seq = max(self.label.modes_seq, ring.tail)
+        while seq < ring.head:
+            start, data = ring.read(seq, 256 * 1024)
+            self.screen.feed(data)
+            seq = start + len(data)
+
+    def start(self) -> None:
+        """Begin to read the terminal."""
+        self._save()
+        self._pty.start()
+        if self.holding.exit is not None:
+            self.exited(self.holding.exit)
+
+    # --- the target of deliveries (`switchboard.delivery.port.Target`) ---
+
+    @property
+    def key(self) -> str:
+        """The CLI's session id now, lower case."""
+        return self.label.key
+
+    @property
+    def cwd(self) -> str | None:
+        """The directory it was started in."""
+        return self.label.cwd
+
+    @property
+    def typing(self) -> Typing:
+        """How its CLI takes text; pastes are plain typing while the terminal has bracketed paste off."""
+        typing = self.profile.typing
+        if typing.bracketed_paste and not self.screen.modes.bracketed_paste:
+            return replace(typing, bracketed_paste=False)
+        return typing
+
+    def is_alive(self) -> bool:
+        """Ask the system whether the process exists."""
+        if self.exit is not None:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def line(self) -> AbstractAsyncContextManager[GateLine]:
+        """Take the terminal's input for one delivery."""
+        return self._gate.line()
+
+    def transcript(self) -> AbstractContextManager[None]:
+        """While entered, the transcript's evidence is kept up to date in `facts`."""
+        return self._hooks.transcript(self)
+
+    # --- identities ---
+
+    @property
+    def handle(self) -> int:
+        return self.holding.handle
+
+    @property
+    def generation(self) -> int:
+        return self.label.generation
+
+    @property
+    def pid(self) -> int:
+        return self.holding.pid
+
+    @property
+    def ring(self) -> Ring:
+        """Its output; pages read from here at their own pace."""
+        return self.holding.ring
+
+    # --- what pages do ---
+
+    def type(self, data: bytes) -> bool:
+        """Take a person's keystrokes. False: not taken (too much is waiting, or the session has ended)."""
+        return self._gate.people(data)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Set the terminal's size in cells."""
+        if (columns, rows) != (self.label.columns, self.label.rows):
+            self.label.columns, self.label.rows = columns, rows
+            self._save()
+            self._pty.resize(columns, rows)
+            self._hooks.changed(self)
+
+    def seen(self) -> None:
+        """A person looks at it now: it asks for no attention any more."""
+        activity = self.screen.activity.seen()
+        if activity != self.screen.activity:
+            self.screen.activity = activity
+            self._hooks.changed(self)
+
+    def rename(self, name: str | None) -> None:
+        """Set or clear the display name."""
+        self.label.name = name or None
+        self._save()
+        self._hooks.changed(self)
+
+    def foreground_group(self) -> int | None:
+        """The process group that has the terminal."""
+        return self._pty.foreground_group()
+
+    # --- what is observed ---
+
+    def observed_status(self, status: CliStatus | None) -> None:
+        """The descriptor says this now; None: there is none."""
+        if status is not None:
+            self.starting = False
+        self.facts.publish(replace(self.facts.value, status=status))
+        self._hooks.changed(self)
+
+    def observed_writer(self, pid: int, start: str) -> None:
+        """A descriptor has shown which process owns the conversation."""
+        if self.label.writer != (pid, start):
+            self.label.writer = (pid, start)
+            self._save()
+
+    def rekeyed(self, key: str) -> None:
+        """The CLI goes on under another session id."""
+        if self.label.key not in self.label.past:
+            # A label is bounded, and so is the number of ids one terminal is looked up by.
+            self.label.past = [*self.label.past, self.label.key][-100:]
+        self.label.key = key
+        self._save()
+        self._hooks.changed(self)
+
+    @property
+    def interrupted(self) -> bytes | None:
+        """What a delivery of an earlier host left typed and unsubmitted, as far as is known."""
+        return self.label.delivery if self._composer.pending else None
+
+    def submitted_after_all(self) -> None:
+        """The transcript shows the interrupted delivery's text: the box is empty again."""
+        self.label.delivery = None
+        self._composer.clear()
+        self.composer_changed()
+
+    def observed_transcript(self, evidence: TurnEvidence | None) -> None:
+        """What the transcript says now; None when it is unreadable or nobody asks any more."""
+        self.facts.publish(replace(self.facts.value, transcript=evidence))
+
+    def exited(self, report: ExitReport) -> None:
+        """The process was reaped: read its last output, let go of the terminal."""
+        if self.exit is not None:
+            return
+        self._pty.drain(DRAIN_BYTES)
+        self.exit = report
+        self.starting = False
+        self._pty.close()
+        self._gate.fail(BrokenPipeError("the session has exited"))
+        self.screen.activity = self.screen.activity.ended()
+        self.facts.publish(replace(self.facts.value, present=False, busy=False, status=None))
+        self._hooks.changed(self)
+
+    def detach(self) -> None:
+        """Leave the terminal to the keeper: the host is going, the session is not."""
+        self._pty.close()
+
+    def close(self) -> None:
+        """Let go of everything; the ring is gone after this."""
+        self._pty.close()
+        self.holding.close()
+
+    # --- the gate's owner (`switchboard.sessions.gate.Owner`) ---
+
+    def facts_now(self) -> Facts:
+        return self.facts.value
+
+    def may_write(self) -> str | None:
+        return None if self.exit is None else "session exited during wait"
+
+    def composer_changed(self) -> None:
+        self.label.composer = self._composer.snapshot()
+        self._save()
+        before = self.facts.value.composer
+        view = self._composer.view()
+        self.facts.publish(replace(self.facts.value, composer=view))
+        if (before is None or before.pending == 0) != (view.pending == 0):
+            self._hooks.changed(self)
+
+    def delivery_changed(self, text: bytes | None) -> None:
+        if self.label.delivery is None:
+            self.label.delivery_at = self._clock.now()
+        self.label.delivery = text
+        self._save()
+
+    # --- output ---
+
+    def _printed(self, seq: int, data: bytes) -> None:
+        activity_changed, modes_changed = self.screen.feed(data)
+        if activity_changed or modes_changed:
+            activity = self.screen.activity
+            self.label.modes, self.label.modes_seq = self.screen.modes.restore(), seq + len(data)
+            self.label.title, self.label.busy = activity.title, activity.busy
+            self._save()
+            self._observed_busy(activity.busy)
+        self._hooks.printed(self)
+        if activity_changed:
+            self._hooks.changed(self)
+
+    def _observed_busy(self, busy: bool) -> None:
+        facts = self.facts.value
+        if busy != facts.busy:
+            self.facts.publish(replace(facts, busy=busy, busy_changed_at=self._clock.now()))
+
+    def _hung_up(self) -> None:
+        """No process has the terminal open; the exit itself is the keeper's to report."""
+
+    def _save(self) -> None:
+        self.holding.ring.store_label(encode_label(self.label))

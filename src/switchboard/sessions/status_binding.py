@@ -1,0 +1,88 @@
+"""Brings what CLIs publish to the sessions they run in (driver).
+
+A descriptor belongs to a session when its writer is the session's process or descends from it. The first one that
+carries the session's id makes its writer the session's *writer*; from then on only that process speaks for the session,
+whatever other CLIs a tool of it may start, and when it goes on under another id (`/clear`), so does the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from switchboard.clis.descriptors import BACKGROUND, Descriptor, DescriptorChange
+from switchboard.clis.procfs import ProcFs
+from switchboard.clis.status_reader import StatusReader
+from switchboard.sessions.registry import Registry
+from switchboard.sessions.session import Session
+
+
+class StatusBinding:
+    """Connects the status readers (by profile name) to the registry's sessions."""
+
+    def __init__(self, registry: Registry, readers: Mapping[str, StatusReader], processes: ProcFs) -> None:
+        self._registry = registry
+        self._readers = readers
+        self._processes = processes
+        for name, reader in readers.items():
+            reader.on_change(lambda change, profile=name: self._changed(profile, change))  # type: ignore[misc]
+
+    def take_up(self, session: Session) -> None:
+        """Look what is published for a session that was just added."""
+        reader = self._readers.get(session.profile.name)
+        if reader is None or session.exit is not None:
+            return
+        writer = session.label.writer
+        found = reader.by_pid(writer[0]) if writer is not None else reader.owned_by(session.pid)
+        if found is not None:
+            self._apply(session, found)
+
+    def background_job(self, session_id: str) -> str | None:
+        """Return the job id of a live background process that owns the session; None when there is none."""
+        for reader in self._readers.values():
+            job = reader.background_job(session_id)
+            if job is not None:
+                return job
+        return None
+
+    def _changed(self, profile: str, change: DescriptorChange) -> None:
+        sessions = [s for s in self._registry if s.profile.name == profile and s.exit is None]
+        if change.after is None:
+            assert change.before is not None
+            owner = _by_writer(sessions, change.before)
+            if owner is not None:
+                owner.observed_status(None)
+            return
+        owner = _by_writer(sessions, change.after) or self._nearest(sessions, change.after.pid)
+        if owner is not None:
+            self._apply(owner, change.after)
+
+    def _nearest(self, sessions: Iterable[Session], pid: int) -> Session | None:
+        found: tuple[int, Session] | None = None
+        for session in sessions:
+            distance = self._processes.distance(pid, session.pid)
+            if distance is not None and (found is None or distance < found[0]):
+                found = (distance, session)
+        return found[1] if found else None
+
+    def _apply(self, session: Session, descriptor: Descriptor) -> None:
+        start = descriptor.proc_start or ""
+        writer = session.label.writer
+        if descriptor.kind == BACKGROUND:
+            return
+        if writer != (descriptor.pid, start):
+            if writer is not None and self._processes.is_same(*writer):
+                return  # another CLI, run by the session's own
+            if descriptor.key != session.key and session.label.launch != "fork":
+                return
+            session.observed_writer(descriptor.pid, start)
+        if descriptor.key != session.key:
+            session.rekeyed(descriptor.key)
+        session.observed_status(descriptor.status)
+
+
+def _by_writer(sessions: Iterable[Session], descriptor: Descriptor) -> Session | None:
+    wanted = (descriptor.pid, descriptor.proc_start or "")
+    for session in sessions:
+        if session.label.writer == wanted:
+            return session
+    return None

@@ -1,0 +1,1 @@
+delete from launch where ended_at is not null and launched_at < :before;

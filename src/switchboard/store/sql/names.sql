@@ -1,0 +1,1 @@
+select session_id, name from session_meta where name is not null;

@@ -1,0 +1,75 @@
+"""The host's database (door). Small and synchronous: every statement here takes well under a millisecond."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+
+KEEP_LAUNCHES_MS = 90 * 24 * 3600 * 1000
+"""Ended launches older than this are forgotten."""
+
+
+class StoreError(Exception):
+    """The database cannot be used. The text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRecord:
+    """One start of a session, as later proof of what became of its process. Times in wall milliseconds."""
+
+    session_id: str
+    generation: int
+    profile: str
+    cwd: str
+    launched_at: int
+    pid: int | None = None
+    start: str | None = None
+    boot_id: str | None = None
+    pid_namespace: str | None = None
+
+
+class Store:
+    """Names and launches, in `<data directory>/switchboard.db`, readable by its owner alone."""
+
+    def __init__(self, path: str, now: int) -> None:
+        """Open or create the database. Raises `StoreError`."""
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._connection = sqlite3.connect(path, isolation_level=None)
+            self._connection.execute("pragma journal_mode = wal")
+            self._connection.execute("pragma synchronous = normal")
+            self._connection.executescript(_sql("schema"))
+            self._run("forget_old_launches", before=now - KEEP_LAUNCHES_MS)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(
+                f"the database {path} cannot be used: {error}. Sessions are not affected; move the file away to start "
+                "with a new one (it holds display names only)"
+            ) from error
+
+    def names(self) -> dict[str, str]:
+        """Return every display name by session id."""
+        return dict(self._run("names"))
+
+    def set_name(self, session_id: str, name: str | None) -> None:
+        """Set or clear a session's display name."""
+        self._run("set_name", session_id=session_id, name=name)
+
+    def record_launch(self, record: LaunchRecord) -> None:
+        """Remember a start."""
+        self._run("record_launch", **asdict(record))
+
+    def launch_ended(self, session_id: str, generation: int, ended_at: int) -> None:
+        """The process of that start was reaped."""
+        self._run("launch_ended", session_id=session_id, generation=generation, ended_at=ended_at)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _run(self, name: str, /, **values: object) -> list[tuple[str, str]]:
+        return self._connection.execute(_sql(name), values).fetchall()
+
+
+def _sql(name: str) -> str:
+    return files("switchboard.store").joinpath("sql", f"{name}.sql").read_text("utf-8")

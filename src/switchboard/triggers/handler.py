@@ -1,0 +1,105 @@
+"""One request from its file to its result (driver): taken in, carried out, answered, removed.
+
+Nothing that happens here may stop the watcher: a fault of ours becomes a result that says so, and whatever ends a
+request from outside still leaves a truthful one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from switchboard.delivery import reasons
+from switchboard.delivery.desk import Desk
+from switchboard.delivery.port import Terminals
+from switchboard.triggers.admission import Admission
+from switchboard.triggers.fifo import SessionFifo
+from switchboard.triggers.intake import Intake, Skipped
+from switchboard.triggers.legacy import LegacyAction, as_result
+from switchboard.triggers.legacy_schema import Refusal
+from switchboard.triggers.publisher import Publisher
+from switchboard.triggers.results import Result, refused
+from switchboard.triggers.say import Reporter
+from switchboard.triggers.spool import Spool
+
+
+class RequestHandler:
+    """Carries out requests, each session's one after another."""
+
+    def __init__(self, terminals: Terminals, spool: Spool, admission: Admission, desk: Desk, say: Reporter) -> None:
+        self._terminals = terminals
+        self._spool = spool
+        self._admission = admission
+        self._desk = desk
+        self._say = say
+        self._publisher = Publisher(spool, desk)
+        self._fifo = SessionFifo(terminals.lock_key)
+
+    def close(self) -> None:
+        """Requests that wait for their session's turn are answered now."""
+        self._fifo.close()
+
+    async def handle(self, name: str, intake: Intake) -> None:
+        """See one request through."""
+        try:
+            taken = await intake.take()
+        except Skipped as skipped:
+            if skipped.notice is not None:
+                self._say.once(f"{name!r} is left alone: {skipped.notice}")
+            return
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with us, the caller gets a result
+            await self._answer(name, refused(reasons.internal_error(_told(error)), internal=True))
+            return
+        if isinstance(taken, Refusal):
+            await self._answer(name, as_result(taken, {}))
+            return
+        action = LegacyAction(taken.value, self._terminals, self._fifo, self._desk)
+        try:
+            await self._answer(name, await self._carry_out(name, action))
+        finally:
+            action.release()
+
+    async def _carry_out(self, name: str, action: LegacyAction) -> Result:
+        try:
+            return await action.run()
+        except asyncio.CancelledError:
+            self._answer_at_once(name, action.broken_off(reasons.CLOSING))
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with us, the caller gets a result
+            return action.failed(_told(error))
+
+    async def _answer(self, name: str, result: Result) -> None:
+        """Publish the result, then remove the request: also when publishing failed, for it must not be done twice."""
+        try:
+            failure = await self._publisher.publish(_stem(name), result)
+        except asyncio.CancelledError:
+            self._answer_at_once(name, result)
+            raise
+        self._report(name, result, failure)
+        self._remove(name)
+
+    def _answer_at_once(self, name: str, result: Result) -> None:
+        self._report(name, result, self._publisher.publish_at_once(_stem(name), result))
+        self._remove(name)
+
+    def _report(self, name: str, result: Result, failure: OSError | None) -> None:
+        if result["ok"]:
+            self._say.info(f"{name!r}: delivered, submitted: {result['submitted']}")
+        else:
+            self._say.warning(f"{name!r}: {result['error']}")
+        if failure is not None:
+            self._say.error(f"{name!r}: its result could not be published ({failure}); it is not carried out again")
+
+    def _remove(self, name: str) -> None:
+        try:
+            self._spool.remove(name)
+        except OSError as error:
+            self._admission.retain(name)
+            self._say.error(f"{name!r} cannot be removed ({error}); it is not carried out again while this host runs")
+
+
+def _stem(name: str) -> str:
+    return name[: -len(".json")]
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,54 @@
+"""Finding the session a request means, and making sure that it is the one (driver): the last checks before delivery."""
+
+from __future__ import annotations
+
+from posixpath import normpath
+
+from switchboard.delivery import reasons
+from switchboard.delivery.port import Target, Terminals
+from switchboard.triggers.legacy_schema import LegacyRequest
+from switchboard.triggers.results import Result, refused
+
+
+def same_directory(expected: str, actual: str) -> bool:
+    """Compare two paths as text: normalised, one trailing separator aside. Letter case counts, links do not."""
+    return _normal(expected) == _normal(actual)
+
+
+def _normal(path: str) -> str:
+    # POSIX lets `//x` mean something of its own, and `normpath` keeps it; the contract's normalisation does not.
+    return normpath("/" + path.lstrip("/") if path.startswith("/") else path)
+
+
+def find_target(terminals: Terminals, request: LegacyRequest) -> Target | Result:
+    """Return the session's terminal, or the result that refuses the request."""
+    total = request.steps_total
+    target = terminals.find(request.session_id)
+    if target is None or not target.facts.value.present:
+        job = terminals.background_job(request.session_id)
+        if job is not None:
+            return refused(reasons.BACKGROUND, None, total, {"jobId": job, "sessionId": request.session_id})
+        return refused(reasons.NOT_FOUND, None, total, {"sessionId": request.session_id})
+    if not target.is_alive():
+        return refused(reasons.NOT_RUNNING, None, total, {"sessionId": request.session_id})
+    if request.expected_cwd is None:
+        return target
+    return _wrong_directory(request, target) or target
+
+
+def _wrong_directory(request: LegacyRequest, target: Target) -> Result | None:
+    expected, observed = request.expected_cwd, target.cwd
+    if expected is None or (observed is not None and same_directory(expected, observed)):
+        return None
+    unknown = observed is None
+    return refused(
+        reasons.NOT_SENT,
+        reasons.CWD_UNKNOWN if unknown else reasons.CWD_DIFFERS,
+        request.steps_total,
+        {
+            "targetCwdUnknown" if unknown else "targetMismatch": True,
+            "expectedCwd": expected,
+            "observedCwd": observed,
+            "sessionId": request.session_id,
+        },
+    )

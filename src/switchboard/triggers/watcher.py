@@ -1,0 +1,169 @@
+"""The trigger watcher (driver): a folder of requests becomes a folder of results.
+
+The order that loses nothing: the folder is watched first, then listed; events and listings feed the same admission. A
+request is read, carried out and answered by one task; its result is published before the request is removed, and a
+request that cannot be removed is remembered, so that nothing is done twice. What could not be told of singly (an
+overflow, a folder that was replaced) is listed again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from switchboard.common.clock import Clock
+from switchboard.common.facts import Log
+from switchboard.common.folder_watch import FolderEvent, FolderWatcher, Rescan, Watch, open_folder_watcher
+from switchboard.common.portable_watch import PortableWatcher
+from switchboard.common.settings import TriggerSettings
+from switchboard.common.system_clock import SystemClock
+from switchboard.delivery.desk import Desk
+from switchboard.delivery.port import Terminals
+from switchboard.triggers.admission import Admission, Offer, is_request_name
+from switchboard.triggers.handler import RequestHandler
+from switchboard.triggers.intake import Intake
+from switchboard.triggers.partial import Arrival
+from switchboard.triggers.say import Reporter, Silent
+from switchboard.triggers.spool import Spool, SpoolError
+
+CLOSE_GRACE_S = 2.0
+"""So long may deliveries take to end by themselves when the watcher closes: waits end at once, a text that is out gets
+its Enter. A host has 5 s in all for its end."""
+
+
+class TriggerWatcher:
+    """Watches one folder and delivers its requests to the sessions of `terminals`.
+
+    `folder`: default is what the environment says. `env`: read at each use, default the process's own. `watcher`: a
+    folder watcher to share; without one, the system's best is opened and closed with this object.
+    Used as `async with TriggerWatcher(...)`, or with `start` and `close`. Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        terminals: Terminals,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        clock: Clock | None = None,
+        env: Mapping[str, str] | None = None,
+        log: Log | None = None,
+        watcher: FolderWatcher | None = None,
+    ) -> None:
+        settings = TriggerSettings(os.environ if env is None else env)
+        self._desk = Desk(SystemClock() if clock is None else clock, settings)
+        self._spool = Spool(settings.triggers_dir if folder is None else os.fspath(folder))
+        self._say = Reporter(Silent() if log is None else log)
+        self._admission = Admission()
+        self._handler = RequestHandler(terminals, self._spool, self._admission, self._desk, self._say)
+        self._shared = watcher
+        self._own: FolderWatcher | None = None
+        self._watch: Watch | None = None
+        self._intakes: dict[str, Intake] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.problem: str | None = None
+        """Why nothing is watched, with its remedy; None while all is well."""
+
+    @property
+    def folder(self) -> str:
+        """The absolute path of the folder of requests."""
+        return self._spool.folder
+
+    def start(self) -> None:
+        """Begin. When the folder cannot be had, this says so in the log and in `problem`, and does nothing more."""
+        try:
+            self._spool.prepare()
+            if self._shared is None:
+                self._own = open_folder_watcher(self._say)
+            watcher = self._shared or self._own
+            assert watcher is not None
+            self._watch = watcher.watch(self._spool.folder, self._on_event)
+        except SpoolError as error:
+            self.problem = str(error)
+        except OSError as error:
+            self.problem = f"the triggers folder {self._spool.folder} cannot be watched: {error.strerror or error}"
+        if self.problem is not None:
+            self._say.error(self.problem)
+            return
+        self._say.info(f"watching {self._spool.folder}")
+        self._scan()
+
+    async def close(self) -> None:
+        """End: nothing new is begun, what waits to be written is answered, a text that is out gets its Enter.
+
+        Requests that were not begun stay in the folder, for the next start. Harmless when repeated.
+        """
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+        self._admission.close()
+        self._desk.stop.request()
+        self._handler.close()
+        for intake in self._intakes.values():
+            intake.wake()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSE_GRACE_S)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._own is not None:
+            await self._own.aclose()
+            self._own = None
+
+    async def __aenter__(self) -> Self:
+        self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _on_event(self, event: FolderEvent | Rescan) -> None:
+        if isinstance(event, Rescan):
+            self._scan()
+            return
+        intake = self._intakes.get(event.name)
+        if intake is not None:
+            intake.note(event)
+        elif event.kind == "appeared" and is_request_name(event.name):
+            arrival = Arrival(tells_all=self._tells_all())
+            arrival.note(event.how)
+            self._offer(event.name, arrival)
+
+    def _scan(self) -> None:
+        """List the folder: at the start, and whenever events may have been lost."""
+        try:
+            for name in self._spool.names():
+                if name not in self._intakes and is_request_name(name):
+                    self._offer(name, Arrival())
+        except OSError as error:
+            self._say.once(f"the folder {self._spool.folder} cannot be listed: {error.strerror}")
+
+    def _tells_all(self) -> bool:
+        """A watcher that compares listings misses writes between two of them."""
+        return not isinstance(self._shared or self._own, PortableWatcher)
+
+    def _offer(self, name: str, arrival: Arrival) -> None:
+        offer = self._admission.offer(name)
+        if offer is Offer.SKIP:
+            return
+        self._intakes[name] = Intake(self._spool, name, arrival, self._desk)
+        if offer is Offer.BEGIN:
+            self._begin(name)
+
+    def _begin(self, name: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._work(name), name=f"trigger {name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, name: str) -> None:
+        try:
+            await self._handler.handle(name, self._intakes[name])
+        finally:
+            del self._intakes[name]
+            following = self._admission.finished(name)
+            if following is not None:
+                self._begin(following)

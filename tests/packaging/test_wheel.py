@@ -1,0 +1,135 @@
+"""What ships works: the wheel, alone with the packages its metadata names, in an environment that has nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+IMPORT_EVERYTHING = """
+import importlib, pkgutil, switchboard
+for module in pkgutil.walk_packages(switchboard.__path__, "switchboard."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+        print(module.name)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy of the tree, so that nothing is written beside the sources."""
+    source = tmp_path_factory.mktemp("source")
+    for name in ("src", "README.md", "LICENSE", "pyproject.toml"):
+        item = ROOT / name
+        if item.is_dir():
+            shutil.copytree(item, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(item, source / name)
+    out = tmp_path_factory.mktemp("dist")
+    # Without isolation: the build back end is among the development packages, so no network is needed.
+    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)])
+    [built] = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of a fresh environment with the wheel and exactly what its metadata asks for.
+
+    The required packages are copied from this environment: the same files that an index would bring, without one.
+    """
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+    pip = [sys.executable, "-m", "pip", "--python", str(folder), "--disable-pip-version-check", "--quiet"]
+    run([*pip, "install", "--no-index", "--no-deps", str(wheel)])
+    [packages] = folder.glob("lib/python*/site-packages")
+    for name in required([str(line) for line in headers(wheel).get_all("Requires-Dist", [])]):
+        copy_distribution(name, packages)
+    return folder / "bin"
+
+
+def run(command: list[str], **options: object) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, **options)  # type: ignore[call-overload]  # options pass through
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return str(done.stdout)
+
+
+def run_bare(command: list[str], home: Path) -> str:
+    """Run with the three variables that a login shell is sure to have, away from the sources."""
+    return run(command, cwd=home, env={"PATH": "/usr/bin:/bin", "HOME": str(home), "TERM": "xterm-256color"})
+
+
+def headers(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return Parser().parsestr(archive.read(name).decode())
+
+
+def required(requirements: list[str]) -> set[str]:
+    """The names of all packages that the requirements lead to on this machine."""
+    found: set[str] = set()
+    waiting = [Requirement(line) for line in requirements]
+    while waiting:
+        requirement = waiting.pop()
+        if requirement.name in found or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        found.add(requirement.name)
+        waiting += [Requirement(line) for line in metadata.requires(requirement.name) or []]
+    return found
+
+
+def copy_distribution(name: str, packages: Path) -> None:
+    for file in metadata.files(name) or []:
+        if ".." in file.parts or "__pycache__" in file.parts:
+            continue  # scripts, and what Python makes again
+        target = packages / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path(str(file.locate())), target)
+
+
+def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
+    sources = {
+        str(path.relative_to(ROOT / "src"))
+        for path in (ROOT / "src").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert shipped == sources
+    assert "switchboard/py.typed" in shipped
+
+
+def test_the_metadata_says_what_it_is(wheel: Path) -> None:
+    fields = headers(wheel)
+    assert fields["Name"] == "switchboard"
+    assert fields["Version"] == PROJECT["version"]
+    assert fields["Requires-Python"] == ">=3.11"
+    assert fields["License-Expression"] == "MIT"
+    assert fields["License-File"] == "LICENSE"
+    assert "make demo" in fields.get_payload()
+
+
+def test_the_command_says_its_version(installed: Path, tmp_path: Path) -> None:
+    assert run_bare([str(installed / "switchboard"), "--version"], tmp_path).split()[-1] == PROJECT["version"]
+
+
+def test_the_command_runs_as_a_module(installed: Path, tmp_path: Path) -> None:
+    assert run_bare([str(installed / "python"), "-m", "switchboard", "--version"], tmp_path)
+
+
+def test_every_module_imports_with_the_declared_packages_alone(installed: Path, tmp_path: Path) -> None:
+    imported = run_bare([str(installed / "python"), "-c", IMPORT_EVERYTHING], tmp_path).split()
+    assert "switchboard.common.clock" in imported
+    assert list(tmp_path.iterdir()) == [], "importing a module writes no file"

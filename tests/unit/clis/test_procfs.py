@@ -1,0 +1,150 @@
+"""Reading processes out of files laid out as /proc is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.fake_procfs import FakeProcesses
+
+from switchboard.clis.procfs import MAX_ANCESTRY, ProcessStat, parse_stat
+
+FIELDS = b" S 7" + b" 0" * 15 + b" 3 0 4242 0"
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> FakeProcesses:
+    return FakeProcesses(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", [b"claude", b"a b", b") R 1 (", b"((", b"\n) S 9 9", b"", b"\xff\xfe"], ids=lambda name: repr(name)
+)
+def test_3_3_fields_are_counted_after_the_last_parenthesis(name: bytes) -> None:
+    assert parse_stat(b"12 (" + name + b")" + FIELDS) == ProcessStat("S", 7, 3, "4242")
+
+
+@pytest.mark.parametrize("data", [b"", b"12", b"12 (x)", b"12 (x) S", b"12 (x) S x" + FIELDS, b"garbage"])
+def test_what_is_no_stat_file(data: bytes) -> None:
+    assert parse_stat(data) is None
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_taken(data: bytes) -> None:
+    parse_stat(data)
+
+
+def test_start_and_parent(processes: FakeProcesses) -> None:
+    processes.add(5, parent=3, start="777", name="odd) name")
+    door = processes.door()
+    assert (door.start(5), door.parent(5)) == ("777", 3)
+    assert (door.start(6), door.parent(6)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("state", "threads", "alive"),
+    [
+        pytest.param("R", 1, True, id="running"),
+        pytest.param("S", 1, True, id="sleeping"),
+        pytest.param("T", 1, True, id="stopped"),
+        pytest.param("Z", 1, False, id="ended and not collected"),
+        pytest.param("Z", 0, False, id="ended and not collected, threads gone"),
+        pytest.param("Z", 3, True, id="first thread ended, others go on"),
+        pytest.param("X", 0, False, id="dead"),
+    ],
+)
+def test_alive(processes: FakeProcesses, state: str, threads: int, alive: bool) -> None:
+    processes.add(5, state=state, threads=threads)
+    assert processes.door().is_alive(5) is alive
+
+
+def test_3_2_a_process_that_may_not_be_signalled_is_alive(processes: FakeProcesses) -> None:
+    processes.hidden.add(5)
+    assert processes.door().is_alive(5)
+    assert processes.door().is_same(5, "1000")
+
+
+def test_no_such_process(processes: FakeProcesses) -> None:
+    processes.add(5)
+    processes.end(5)
+    assert not processes.door().is_alive(5)
+
+
+@pytest.mark.parametrize("pid", [0, -1, -5, 2**31, 10**30])
+def test_a_number_that_names_no_process_is_never_signalled(processes: FakeProcesses, pid: int) -> None:
+    assert not processes.door().is_alive(pid)
+    assert processes.probes == []
+
+
+@pytest.mark.parametrize(
+    ("recorded", "same"),
+    [
+        pytest.param("1000", True, id="3.3 equal"),
+        pytest.param("1001", False, id="3.3 decided mismatch"),
+        pytest.param("01000", False, id="3.3 compared as text"),
+        pytest.param(None, True, id="3.3 undecidable stays live"),
+        pytest.param("", True, id="3.3 an empty one decides nothing"),
+    ],
+)
+def test_same_process(processes: FakeProcesses, recorded: str | None, same: bool) -> None:
+    processes.add(5, start="1000")
+    assert processes.door().is_same(5, recorded) is same
+
+
+def test_3_3_undecidable_without_a_start_to_compare_with(processes: FakeProcesses) -> None:
+    processes.add(5)
+    (processes.root / "5" / "stat").write_text("?")
+    assert processes.door().is_same(5, "1000")
+
+
+def test_3_4_descendants_and_their_distance(processes: FakeProcesses) -> None:
+    for pid, parent in ((1, 0), (10, 1), (11, 10), (12, 11), (20, 1)):
+        processes.add(pid, parent=parent)
+    door = processes.door()
+    assert [door.distance(pid, 10) for pid in (10, 11, 12, 20, 1, 99)] == [0, 1, 2, None, None, None]
+    assert door.is_descendant(12, 10)
+    assert door.is_descendant(10, 10)
+    assert not door.is_descendant(10, 12)
+
+
+def test_3_4_a_chain_of_parents_is_followed_64_steps(processes: FakeProcesses) -> None:
+    for pid in range(2, 80):
+        processes.add(pid, parent=pid - 1)
+    processes.add(1, parent=0)
+    door = processes.door()
+    assert door.is_descendant(66, 2)
+    assert not door.is_descendant(67, 2)
+    assert MAX_ANCESTRY == 64
+
+
+def test_parents_that_go_round_in_a_circle_end(processes: FakeProcesses) -> None:
+    processes.add(5, parent=6)
+    processes.add(6, parent=5)
+    assert not processes.door().is_descendant(5, 1)
+
+
+def test_namespaces(processes: FakeProcesses) -> None:
+    processes.add(500, ns_pids=(500, 2), namespace="pid:[77]")
+    processes.add(501, namespace=None)
+    door = processes.door()
+    assert door.ns_pids(500) == (500, 2)
+    assert door.pid_namespace(500) == "pid:[77]"
+    assert door.pid_namespace(501) is None
+    assert door.ns_pids(9) is None
+    (processes.root / "501" / "status").write_text("Name:\tx\n")
+    assert door.ns_pids(501) is None
+    (processes.root / "501" / "status").write_text("NSpid:\tx\n")
+    assert door.ns_pids(501) is None
+
+
+def test_boot_id(processes: FakeProcesses) -> None:
+    door = processes.door()
+    assert door.boot_id() is None
+    folder = processes.root / "sys" / "kernel" / "random"
+    folder.mkdir(parents=True)
+    (folder / "boot_id").write_text("1234-5678\n")
+    assert door.boot_id() == "1234-5678"
+    (folder / "boot_id").write_text("\n")
+    assert door.boot_id() is None

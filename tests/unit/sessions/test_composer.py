@@ -1,0 +1,381 @@
+"""The composer model, row by row of the legacy composer contract, and over every way of cutting the input."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from switchboard.common.facts import ComposerView
+from switchboard.sessions.composer import MAX_HELD, Composer
+
+ESC = "\x1b"
+START = 1_000
+LATER = 5_000
+
+
+def typed(*pieces: str | bytes, at: int = START) -> Composer:
+    composer = Composer()
+    for piece in pieces:
+        composer.feed(piece.encode() if isinstance(piece, str) else piece, at)
+    return composer
+
+
+# Name, keys, code points left, and code points left after "X" is typed and Ctrl+K pressed: shows where the cursor is.
+ROWS: list[tuple[str, str, int, int]] = [
+    ("printable", "ab c", 4, 5),
+    ("printable beyond ASCII counts code points", "é😀漢", 3, 4),
+    ("C1 characters are printable", "a\x85\x9b", 3, 4),
+    ("CR clears", "ab\r", 0, 1),
+    ("LF clears", "ab\n", 0, 1),
+    ("Ctrl+U clears", "ab\x15", 0, 1),
+    ("Ctrl+C clears", "ab\x03", 0, 1),
+    ("Ctrl+U clears on both sides of the cursor", "abc\x01\x1b[C\x15", 0, 1),
+    ("text after CR counts", "ab\rcde", 3, 4),
+    ("DEL deletes behind", "abc\x7f", 2, 3),
+    ("BS deletes behind", "abc\x08\x08", 1, 2),
+    ("BS in an empty box", "\x08\x7f", 0, 1),
+    ("BS deletes a whole code point", "a😀\x08", 1, 2),
+    ("CSI 3~ deletes ahead", "abc\x01\x1b[3~", 2, 1),
+    ("CSI 3;5~ deletes ahead", "abc\x01\x1b[3;5~", 2, 1),
+    ("CSI 3~ at the end", "abc\x1b[3~", 3, 4),
+    ("Ctrl+W deletes a word", "one two\x17", 4, 5),
+    ("Ctrl+W deletes whitespace, then the word", "one two \t\x17", 4, 5),
+    ("Ctrl+W twice", "one two\x17\x17", 0, 1),
+    ("Ctrl+W at the start", "one\x01\x17", 3, 1),
+    ("Ctrl+W spares what is ahead", "one two\x1b[D\x1b[D\x17", 6, 5),
+    ("ESC DEL deletes a word", "one two\x1b\x7f", 4, 5),
+    ("ESC BS deletes a word", "one two\x1b\x08", 4, 5),
+    ("Ctrl+K deletes to the end", "abcd\x01\x1b[C\x0b", 1, 2),
+    ("Ctrl+K at the end", "abcd\x0b", 4, 5),
+    ("Ctrl+A moves to the start", "abc\x01", 3, 1),
+    ("CSI H moves to the start", "abc\x1b[H", 3, 1),
+    ("SS3 H moves to the start", "abc\x1bOH", 3, 1),
+    ("CSI 1~ moves to the start", "abc\x1b[1~", 3, 1),
+    ("CSI 7~ moves to the start", "abc\x1b[7~", 3, 1),
+    ("Ctrl+E moves to the end", "abc\x01\x05", 3, 4),
+    ("CSI F moves to the end", "abc\x01\x1b[F", 3, 4),
+    ("SS3 F moves to the end", "abc\x01\x1bOF", 3, 4),
+    ("CSI 4~ moves to the end", "abc\x01\x1b[4~", 3, 4),
+    ("CSI 8~ moves to the end", "abc\x01\x1b[8~", 3, 4),
+    ("CSI D moves left", "a😀c\x1b[D\x1b[D", 3, 2),
+    ("CSI C moves right", "a😀c\x01\x1b[C\x1b[C", 3, 3),
+    ("SS3 D moves left", "abc\x1bOD", 3, 3),
+    ("SS3 C moves right", "abc\x01\x1bOC", 3, 2),
+    ("CSI D stops at the start", "a\x1b[D\x1b[D\x1b[D", 1, 1),
+    ("CSI 1;5D moves a word left", "one two\x1b[1;5D", 7, 5),
+    ("CSI 1;3D twice", "one two \x1b[1;3D\x1b[1;3D", 8, 1),
+    ("CSI 1;5C moves a word right", "one two\x01\x1b[1;5C", 7, 4),
+    ("CSI 1;2C takes any modifier", "one two\x01\x1b[1;2C\x1b[1;2C", 7, 8),
+    ("CSI A recalls history", "\x1b[A", 1, 2),
+    ("SS3 A recalls history", "\x1bOA", 1, 2),
+    ("CSI 1;5A does not", "\x1b[1;5A", 0, 1),
+    ("CSI B does nothing", "\x1b[B\x1bOB", 0, 1),
+    ("other CSI does nothing", "ab\x1b[15~\x1b[Z\x1b[1;5P\x1b[5u\x1b[27;2;13~\x1b[?62;4c\x1b[?2026;2$y", 2, 3),
+    ("other SS3 does nothing", "ab\x1bOP", 2, 3),
+    ("ESC and a character do nothing", "ab\x1bf\x1bé", 2, 3),
+    ("plain ESC does nothing", "ab\x1b\x1b", 2, 3),
+    ("ESC ESC takes the first one only", "ab\x1b\x1b[D", 2, 2),
+    ("Ctrl+V inserts a placeholder", "a\x16", 2, 3),
+    ("CSI 13;2u inserts a line break", "a\x1b[13;2u", 2, 3),
+    ("the line break is whitespace", "one\x1b[13;2utwo\x17", 4, 5),
+    ("CSI 13u does not clear", "ab\x1b[13u", 2, 3),
+    ("CSI 97;5u does nothing", "ab\x1b[97;5u", 2, 3),
+    ("paste", "\x1b[200~one\rtwo\nthree\x1b[201~", 13, 14),
+    ("Enter after a paste clears", "\x1b[200~one\rtwo\x1b[201~\r", 0, 1),
+    ("controls in a paste are text", "\x1b[200~a\x03\x15\x7f\x1b[201~", 4, 5),
+    ("an ESC in a paste is text", "\x1b[200~a\x1bb\x1b[D\x1b[200~\x1b[201~", 12, 13),
+    ("two ESC before the end of a paste", "\x1b[200~a\x1b\x1b[201~", 2, 3),
+    ("a paste is inserted at the cursor", "ab\x01\x1b[200~xy\x1b[201~", 4, 3),
+    ("an end without a paste", "ab\x1b[201~", 2, 3),
+    ("OSC to BEL", "a\x1b]11;rgb:0000/0000/0000\x07", 1, 2),
+    ("OSC to ST", "a\x1b]11;rgb:0000/0000/0000\x1b\\", 1, 2),
+    ("OSC without an end before a control was typed", "\x1b]ab\x1b[A", 3, 4),
+    ("DCS to ST", "a\x1bP>|xterm(390)\x1b\\", 1, 2),
+    ("DCS to the next ESC", "a\x1bP1$r0m\x1b[A", 2, 3),
+    ("ESC P and no parameter is Alt+P", "a\x1bPbc", 3, 4),
+    ("other C0", "a\t\x04\x0c\x0e\x1f\x00", 1, 2),
+    ("SGR mouse", "a\x1b[<35;10;20M\x1b[<0;1;1m", 1, 2),
+    ("focus", "a\x1b[I\x1b[O", 1, 2),
+    ("DECXCPR", "a\x1b[?24;80R\x1b[?24;80;1R", 1, 2),
+    ("X10 mouse is typed text", "\x1b[M #!", 3, 4),
+    ("a broken CSI was typed", "\x1b[12\rab", 2, 3),
+    ("a broken CSI leaves its text", "\x1b[12é", 3, 4),
+]
+IDS = [row[0] for row in ROWS]
+
+
+@pytest.mark.parametrize(("keys", "left", "after_kill"), [row[1:] for row in ROWS], ids=IDS)
+class TestRows:
+    def test_text(self, keys: str, left: int, after_kill: int) -> None:
+        composer = typed(keys)
+        assert composer.pending == left
+        if not keys.endswith(ESC):
+            composer.feed(b"X\x0b", START)
+            assert composer.pending == after_kill
+
+    def test_every_cut(self, keys: str, left: int, after_kill: int) -> None:
+        data = keys.encode()
+        for cut in range(len(data) + 1):
+            composer = typed(data[:cut], data[cut:])
+            assert composer.pending == left, data[:cut]
+        assert typed(*(data[index : index + 1] for index in range(len(data)))).pending == left
+
+    def test_every_cut_with_a_restart_between(self, keys: str, left: int, after_kill: int) -> None:
+        data = keys.encode()
+        for cut in range(len(data) + 1):
+            first = typed(data[:cut])
+            second = Composer()
+            second.restore(json.loads(json.dumps(first.snapshot())))
+            assert second.view() == first.view()
+            second.feed(data[cut:], START)
+            assert second.pending == left, data[:cut]
+
+
+CLOCK_ROWS = [
+    ("printable", "a", True),
+    ("CR", "\r", True),
+    ("Ctrl+C", "\x03", True),
+    ("DEL", "\x7f", True),
+    ("CSI 3~", "\x1b[3~", True),
+    ("Ctrl+W", "\x17", True),
+    ("Ctrl+K", "\x0b", True),
+    ("Ctrl+A", "\x01", True),
+    ("Home", "\x1b[H", True),
+    ("Left", "\x1b[D", True),
+    ("word left", "\x1b[1;5D", True),
+    ("Up", "\x1b[A", True),
+    ("modified Up", "\x1b[1;5A", True),
+    ("Down", "\x1b[B", True),
+    ("other ESC", "\x1bx", True),
+    ("lone ESC", "\x1b", True),
+    ("Ctrl+V", "\x16", True),
+    ("Shift+Enter", "\x1b[13;2u", True),
+    ("Enter as CSI u", "\x1b[13u", True),
+    ("paste start", "\x1b[200~", True),
+    ("OSC", "\x1b]11;rgb:0/0/0\x07", True),
+    ("DCS", "\x1bP1$r0m\x1b\\", True),
+    ("Tab", "\t", True),
+    ("NUL", "\x00", True),
+    ("half a character", b"\xc3", True),
+    ("SGR mouse press", "\x1b[<0;10;20M", False),
+    ("SGR mouse release", "\x1b[<0;1234567890;20m", False),
+    ("focus in", "\x1b[I", False),
+    ("focus out", "\x1b[O", False),
+    ("DECXCPR", "\x1b[?24;80R", False),
+    ("DECXCPR with a page", "\x1b[?2400;8000;1R", False),
+    ("several reports", "\x1b[<35;1;1M\x1b[<35;1;2M\x1b[I\x1b[?1;1R", False),
+    ("a report and a key", "\x1b[<35;1;1Ma", True),
+    ("a key and a report", "a\x1b[I", True),
+    ("nothing", "", False),
+    ("SGR mouse with two numbers", "\x1b[<0;10M", True),
+    ("SGR mouse with four numbers", "\x1b[<0;1;1;1M", True),
+    ("SGR mouse with eleven digits", "\x1b[<0;12345678901;1M", True),
+    ("SGR mouse with another final", "\x1b[<0;1;1N", True),
+    ("focus with a parameter", "\x1b[1I", True),
+    ("modified F3", "\x1b[1;2R", True),
+    ("DECXCPR with five digits", "\x1b[?12345;1R", True),
+    ("DECXCPR with one number", "\x1b[?1R", True),
+    ("DECXCPR with four numbers", "\x1b[?1;1;1;1R", True),
+    ("X10 mouse", "\x1b[M !!", True),
+    ("device attributes", "\x1b[?62;22c", True),
+]
+
+
+@pytest.mark.parametrize(("keys", "moves"), [row[1:] for row in CLOCK_ROWS], ids=[row[0] for row in CLOCK_ROWS])
+def test_clock(keys: str | bytes, moves: bool) -> None:
+    composer = typed("a\r", keys if isinstance(keys, bytes) else keys.encode(), at=START)
+    assert composer.last_input_at == START
+    composer = typed("a\r", at=START)
+    composer.feed(keys if isinstance(keys, bytes) else keys.encode(), LATER)
+    assert composer.last_input_at == (LATER if moves else START)
+
+
+@pytest.mark.parametrize("report", ["\x1b[<35;10;20M", "\x1b[I", "\x1b[?24;80R"])
+def test_a_cut_report_counts_once(report: str) -> None:
+    for cut in range(1, len(report)):
+        composer = typed(report[:cut], at=START)
+        composer.feed(report[cut:].encode(), LATER)
+        assert composer.view() == ComposerView(0, START), report[:cut]
+
+
+def test_before_the_first_keystroke() -> None:
+    assert Composer().view() == ComposerView(pending=0, last_input_at=0)
+
+
+def test_deleting_and_submitting_do_not_reset_the_clock() -> None:
+    composer = typed("ab", at=START)
+    composer.feed(b"\x7f\x7f", LATER)
+    assert composer.view() == ComposerView(0, LATER)
+    composer.clear()
+    assert composer.last_input_at == LATER
+
+
+def test_a_lone_escape_joins_what_comes_next() -> None:
+    """Known and kept: Escape, then a letter, is Alt with that letter; Escape, then Enter, does not clear."""
+    assert typed("ab", ESC, "c").pending == 2
+    assert typed("ab", ESC, "cd").pending == 3
+    assert typed("ab", ESC, "\r").pending == 2
+    assert typed("ab", ESC, ESC, "\r").pending == 2
+    assert typed("ab", ESC, "x", "\r").pending == 0
+
+
+def test_an_endless_escape_becomes_one_placeholder() -> None:
+    held = "\x1b]" + "x" * (MAX_HELD - 2)
+    assert typed(held).pending == 0
+    assert typed(held, "\x07").pending == 0
+    assert typed(held + "x").pending == 1
+    assert typed(held, "x").pending == 1
+    assert typed(held, "x", "yz").pending == 3
+    assert typed("\x1b[" + "1" * MAX_HELD).pending == 1
+    assert typed("\x1bP1" + "x" * MAX_HELD).pending == 1
+
+
+def test_a_complete_escape_may_be_longer_than_what_is_held() -> None:
+    assert typed("\x1b]52;c;" + "QUJD" * 100 + "\x07").pending == 0
+
+
+def test_half_a_character_is_input() -> None:
+    composer = typed(b"\xe6\xbc")
+    assert composer.pending == 1
+    composer.feed(b"\xa2", LATER)
+    assert composer.pending == 1
+
+
+def test_invalid_bytes_count_as_replacement_characters() -> None:
+    assert typed(b"a\xffb\xed\xa0\x80").pending == 6
+
+
+KEYS = [row[1] for row in ROWS if not row[1].endswith(ESC)]
+
+
+def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
+    edges = [0, *sorted({place % (len(data) + 1) for place in places}), len(data)]
+    return [data[start:end] for start, end in pairwise(edges)]
+
+
+@given(
+    st.lists(st.sampled_from(KEYS) | st.text(max_size=8), max_size=20), st.lists(st.integers(0, 10_000), max_size=30)
+)
+@settings(max_examples=300, deadline=None)
+def test_where_input_is_cut_does_not_matter(keys: list[str], places: list[int]) -> None:
+    """Holds while no escape sequence is longer than what is held; `KEYS` and these texts have none."""
+    data = "".join(keys).encode("utf-8", "replace")
+    whole, pieces = typed(data), typed(*cut(data, places))
+    assert pieces.view() == whole.view() or not data
+
+
+@given(st.binary(max_size=24), st.lists(st.integers(0, 10_000), max_size=10))
+@settings(max_examples=500, deadline=None)
+def test_any_bytes_at_any_cut(data: bytes, places: list[int]) -> None:
+    assert typed(*cut(data, places)).pending == typed(data).pending
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_enter_after_anything_clears_outside_a_paste_and_an_escape(data: bytes) -> None:
+    composer = typed(data)
+    composer.feed(b"\x1b[201~", START)
+    composer.feed(b" \x1b[201~ \r", START)
+    assert composer.pending == 0
+
+
+# Snapshots
+
+
+def test_a_snapshot_of_a_long_paste_is_small_and_loses_no_count() -> None:
+    composer = typed("\x1b[200~" + "word and word\n" * 22_000)
+    stored = json.dumps(composer.snapshot())
+    assert len(stored) < 8192
+    assert "word" not in stored
+    restored = Composer()
+    restored.restore(json.loads(stored))
+    assert restored.view() == composer.view()
+    restored.feed(b"\x1b[201~" + b"\x17" * 10_000, LATER)
+    assert restored.pending > 0
+
+
+def test_the_largest_snapshot_is_small() -> None:
+    composer = typed("a " * 40_000 + "\x1b[1;5D" * 300, "\x1b]" + "\U0001f600" * (MAX_HELD - 2), b"\xf0\x9f\x98")
+    assert len(json.dumps(composer.snapshot())) < 8192
+    assert len(json.dumps(composer.snapshot(), ensure_ascii=False).encode()) < 8192
+
+
+GOOD = typed("ab").snapshot()
+GARBAGE: list[object] = [
+    None,
+    {},
+    [],
+    "x",
+    {**GOOD, "draft": None},
+    {**GOOD, "held": 3},
+    {**GOOD, "held": "abc"},
+    {**GOOD, "held": "\x1b[A"},
+    {**GOOD, "held": "\x1b]" + "x" * MAX_HELD},
+    {**GOOD, "held": "\x1b]x", "in_paste": True},
+    {**GOOD, "undecoded": "zz"},
+    {**GOOD, "undecoded": "6162"},
+    {**GOOD, "in_paste": 1},
+    {**GOOD, "last_input_at": -1},
+    {**GOOD, "last_input_at": "now"},
+    {key: value for key, value in GOOD.items() if key != "held"},
+]
+
+
+@pytest.mark.parametrize("snapshot", GARBAGE, ids=range(len(GARBAGE)))
+def test_garbage_counts_as_occupied_until_it_is_cleared(snapshot: object) -> None:
+    composer = typed("abc\x1b[200~")
+    composer.restore(snapshot)
+    assert composer.pending == 1
+    composer.feed(b"\x01\x0b\x05\x7f\x7f\x17\x1b[3~", LATER)
+    assert composer.pending == 1
+    composer.feed(b"\r", LATER)
+    assert composer.pending == 0
+
+
+def test_occupied_until_a_person_clears_it() -> None:
+    composer = typed("ab")
+    composer.occupy()
+    composer.feed(b"\x7f\x7f\x7f", LATER)
+    assert composer.pending == 2
+    composer.feed(b"\x15", LATER)
+    assert composer.pending == 0
+
+
+def test_cleared_when_its_text_was_seen_submitted() -> None:
+    composer = Composer()
+    composer.occupy()
+    composer.clear()
+    assert composer.view() == ComposerView(0, 0)
+
+
+# Size. The bounds are far above what is measured (0.1 s) and far below what quadratic work takes (minutes).
+
+
+@pytest.mark.parametrize("bracketed", [True, False])
+@pytest.mark.parametrize("size", [1, 64, 4096, 300_000])
+def test_a_long_paste_takes_linear_time(bracketed: bool, size: int) -> None:
+    data = b"the quick brown fox " * 15_000
+    data = b"\x1b[200~" + data + b"\x1b[201~" if bracketed else data
+    composer = Composer()
+    started = time.process_time()
+    for start in range(0, len(data), size):
+        composer.feed(data[start : start + size], START)
+    assert time.process_time() - started < 20
+    assert composer.pending == 300_000
+
+
+@pytest.mark.parametrize("unit", ["\x1b", "\x1b]", "\x1b[", "\x1bP0", "\x1b[1;", "\x1b]é", "\x01\x05", "a\x1b[1;5D"])
+def test_hostile_input_takes_linear_time(unit: str) -> None:
+    data = (unit * (200_000 // len(unit))).encode()
+    composer = Composer()
+    started = time.process_time()
+    composer.feed(b"a b " * 4_000 + data, START)
+    for start in range(0, len(data), 1000):
+        composer.feed(data[start : start + 1000], START)
+    assert time.process_time() - started < 20

@@ -1,0 +1,77 @@
+"""Labels: what a later host reads back."""
+
+import json
+
+import pytest
+
+from switchboard.sessions.keeper.ring import MAX_LABEL
+from switchboard.sessions.labels import MAX_DELIVERY_BYTES, Label, decode_label, encode_label
+
+
+def full() -> Label:
+    return Label(
+        key="0d6f3a52-0000-4000-8000-00000000000a",
+        profile="claude",
+        cwd="/srv/pröject",
+        generation=7,
+        launched_at=1_700_000_000_000,
+        launch="resume",
+        project="/srv",
+        name="a name",
+        past=["old"],
+        columns=100,
+        rows=30,
+        sandbox=True,
+        writer=(12, "345"),
+        composer={"pending": 3},
+        title="✳ title",
+        busy=True,
+        modes=b"\x1b[?2004h",
+        modes_seq=99,
+        delivery="hellö".encode(),
+        delivery_at=5,
+    )
+
+
+def test_a_label_comes_back_as_it_was() -> None:
+    assert decode_label(encode_label(full())) == full()
+    plain = Label("id", "agent", "/", 1, 2)
+    assert decode_label(encode_label(plain)) == plain
+
+
+def test_a_label_of_a_later_version_is_read_without_what_is_unknown() -> None:
+    fields = json.loads(encode_label(full())) | {"v": 2, "colour": "red"}
+    assert decode_label(json.dumps(fields).encode()) == full()
+
+
+def test_a_label_of_an_earlier_version_has_defaults() -> None:
+    fields = {"key": "id", "profile": "agent", "cwd": "/", "generation": 1, "launched_at": 2}
+    assert decode_label(json.dumps(fields).encode()) == Label("id", "agent", "/", 1, 2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"key":1}',
+        b'{"key":"a","profile":"b","cwd":"c","generation":"x"}',
+        b"[" * 9999,
+    ],
+)
+def test_what_is_no_label_is_none(data: bytes) -> None:
+    assert decode_label(data) is None
+
+
+def test_the_longest_label_fits() -> None:
+    label = full()
+    label.delivery = b"\xf0\x9f\x98\x80" * MAX_DELIVERY_BYTES
+    label.past = ["0d6f3a52-0000-4000-8000-00000000000a"] * 100
+    label.name = "ü" * 256
+    label.title = "ü" * 120
+    label.cwd = "/ü" * 500
+    label.composer = {"text": "x" * 1000}
+    assert len(encode_label(label)) < MAX_LABEL
