@@ -5,15 +5,17 @@ Only opening a session goes over the host's local socket, as the terminal page d
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -144,3 +146,15 @@ def until(what: str, predicate: Callable[[], T | None], seconds: float = 20, exp
 def end(pid: int) -> None:
     """SIGTERM, as `kill` sends it."""
     os.kill(pid, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def stalled(pid: int, seconds: float) -> Iterator[None]:
+    """The process does nothing for that long from now on, as on a machine that is busy elsewhere."""
+    os.kill(pid, signal.SIGSTOP)
+    timer = threading.Timer(seconds, os.kill, [pid, signal.SIGCONT])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.real_cli.conftest import Figure
 from tests.real_cli.home import RealHome
-from tests.real_cli.host import RealHost, end, until
+from tests.real_cli.host import RealHost, end, stalled, until
 from tests.real_cli.text import exact_prompt
 from tests.support.messages_api import Gate, MessagesApi, Reply, ToolCall
 
@@ -97,6 +97,19 @@ def test_prompt_of_4096_characters_is_exact(host: RealHost, home: RealHome, figu
     begun = time.monotonic()
     code, result = host.send(session["id"], text, "--wait", "idle")
     figure("send of 4,096 characters", round((time.monotonic() - begun) * 1000))
+
+    assert delivered(code, result)
+    until("a closed turn", lambda: home.closed_turns(session["id"]), explain=host.log)
+    assert home.typed_prompts(session["id"]) == [text]
+
+
+def test_cli_that_stalls_gets_text_and_enter_apart(host: RealHost, home: RealHome) -> None:
+    """What it reads in one go after the stall must be neither a paste nor a text that ends in a line break."""
+    session = idle(host, home)
+    text = exact_prompt(1500)
+
+    with stalled(session["pid"], seconds=1.2):
+        code, result = host.send(session["id"], text, "--wait", "idle")
 
     assert delivered(code, result)
     until("a closed turn", lambda: home.closed_turns(session["id"]), explain=host.log)

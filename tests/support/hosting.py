@@ -224,7 +224,7 @@ class Page:
     async def open(self, host: RunningHost, mode: str = "new", profile: str = "agent", **fields: Any) -> int:
         """Open a session in the host's project, show it, and return its handle."""
         fields.setdefault("cwd", str(host.project))
-        done = await self.ask(lambda number: messages.OpenSession(number, mode, profile, **fields))  # type: ignore[arg-type]
+        done = await self.ask(lambda number: messages.OpenSession(number, mode, profile, **fields))  # type: ignore[arg-type]  # texts of a table
         assert done.ok, done
         self.sessions.setdefault(done.session.handle, done.session)
         self.say(messages.Attach(done.session.handle))
@@ -272,7 +272,7 @@ async def page(host: RunningHost, kind: str = "terminal", ready: bool = True) ->
     """Connect a page to a running host."""
     reader, writer = await asyncio.open_unix_connection(host.socket)
     connected = Page(reader, writer)
-    connected.say(messages.Hello(messages.PROTOCOL, kind))  # type: ignore[arg-type]
+    connected.say(messages.Hello(messages.PROTOCOL, kind))  # type: ignore[arg-type]  # a text of a table
     task = asyncio.create_task(connected.receive())
     try:
         if kind != "command":

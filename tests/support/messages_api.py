@@ -3,7 +3,8 @@
 It knows three things to say without being told: a plain sentence, a summary (when the CLI compacts a conversation), and
 a token count. Everything else is scripted by the test: `api.answer("needle", Reply(...))` decides what is said to the
 next requests whose newest prompt contains the needle. A reply can be text, a tool call, or either of them held back
-until the test lets it go (`Gate`), so "the model is slow" needs no guess about time.
+until the test lets it go (`Gate`), so "the model is slow" needs no guess about time. Any other takes a quarter of a
+second.
 
 Side requests of a CLI (a title, a quota probe, a topic check) carry no tools; they are answered with the plain sentence
 and never consume a script. Standard library only; one thread per connection, all joined by `close()`.
@@ -26,6 +27,9 @@ SUMMARY: Final = "<analysis>Short talk.</analysis><summary>The conversation so f
 
 _SUMMARY_REQUEST: Final = "create a detailed summary of"
 """Stands in the prompt with which Claude Code (2.1.197 and 2.1.332) asks for a compaction."""
+
+THINKING_S: Final = 0.25
+"""No model answers at once, and a turn that ends within some 10 ms may never show as busy in a CLI's descriptor."""
 
 _LONGEST_HOLD_S: Final = 60.0
 """A held reply goes out after this even if the test forgot its gate: no thread may outlive a test run."""
@@ -103,12 +107,14 @@ class _Script:
 class MessagesApi:
     """The server. Use as a context manager; `url` is what goes into `ANTHROPIC_BASE_URL`."""
 
-    def __init__(self) -> None:
+    def __init__(self, thinking_s: float = THINKING_S) -> None:
+        self._thinking_s = thinking_s
         self._scripts: list[_Script] = []
         self._requests: list[Recorded] = []
         self._changed = threading.Condition()
         self._ids = itertools.count(1)
         self._gates: list[Gate] = []
+        self._closing = threading.Event()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="messages-api")
 
@@ -121,6 +127,7 @@ class MessagesApi:
 
     def close(self) -> None:
         """Let every held reply go, end all connections, join all threads."""
+        self._closing.set()
         for gate in self._gates:
             gate.open()
         self._server.shutdown()
@@ -156,6 +163,13 @@ class MessagesApi:
 
     def _describe(self) -> list[str]:
         return [f"{r.method} {r.path} {r.prompt[:60]!r}" for r in self._requests]
+
+    def think(self, reply: Reply) -> None:
+        """Return when the reply may go out."""
+        if reply.gate:
+            reply.gate.pass_through(_LONGEST_HOLD_S)
+        else:
+            self._closing.wait(self._thinking_s)
 
     def record(self, request: Recorded) -> None:
         with self._changed:
@@ -218,6 +232,7 @@ def _blocks(reply: Reply, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _block_events(index: int, block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    start: dict[str, Any]
     if block["type"] == "text":
         start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
     else:
@@ -288,8 +303,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _converse(self, api: MessagesApi, request: Recorded) -> None:
         reply = api.choose(request)
         model = str(request.body.get("model", "test-model"))
-        if reply.gate:
-            reply.gate.pass_through(_LONGEST_HOLD_S)
+        api.think(reply)
         if not request.body.get("stream"):
             self._send_json(200, api.whole(reply, model))
             return

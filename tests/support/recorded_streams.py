@@ -59,7 +59,8 @@ AGENT_START_SAYS: list[TerminalEvent] = [
 ]
 
 AGENT_TURN = (
-    b"\x1b]0;\xe2\x97\x90 fix the bug\x07\x1b]9;4;3;\x07\x1b[?2026h\x1b[3A\x1b[2K\xc2\xb7 Thinking\xe2\x80\xa6 (3s)\x1b[?2026l"
+    b"\x1b]0;\xe2\x97\x90 fix the bug\x07\x1b]9;4;3;\x07"
+    b"\x1b[?2026h\x1b[3A\x1b[2K\xc2\xb7 Thinking\xe2\x80\xa6 (3s)\x1b[?2026l"
     b"\x1b]0;\xe2\x97\x91 fix the bug\x07\x1b]8;id=1;https://example.org/?a;b=?\x1b\\link\x1b]8;;\x1b\\"
     b"\x1b]9;Claude needs your permission to use Bash\x07\x07\x07\x1b]9;4;0;\x07\x1b]0;\xe2\x9c\xb3 fix the bug\x07\x07"
     b"\x1b]52;c;aGVsbG8=\x07\x1b]777;notify;Done;really?\x07"

@@ -127,6 +127,26 @@ def test_every_field_of_request_and_result_stands_in_the_trigger_reference() -> 
     missing("fields", {*RESULT_FIELDS, *REQUEST_FIELDS}, "triggers.md")
 
 
+def test_every_field_that_a_result_is_made_of_stands_in_the_trigger_reference() -> None:
+    made = result_fields()
+    assert {"ok", "submitted", "idx"} <= made
+    missing("result fields", made, "triggers.md")
+
+
+def result_fields() -> set[str]:
+    """Keys that the trigger code puts into a result: of dictionaries that it writes out, and by assignment."""
+    found: set[str] = set()
+    for path in (SOURCE / "triggers").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            keys: list[ast.expr | None] = []
+            if isinstance(node, ast.Dict):
+                keys = list(node.keys)
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                keys = [node.slice]
+            found |= {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+    return found
+
+
 def test_every_exit_code_stands_in_the_trigger_reference() -> None:
     codes = re.findall(r"^\| (\d) \|", section(DOCS["triggers.md"], "Exit codes"), re.MULTILINE)
     assert codes == ["0", "1", "2", "3", "4"]

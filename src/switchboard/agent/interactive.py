@@ -33,7 +33,6 @@ async def run_interactive(
     clock: SystemClock,
     faults: FaultSwitch,
     publisher: Publisher,
-    shell: Shell,
     reader: TerminalReader,
 ) -> int:
     """Run the agent in its terminal until somebody leaves; return the exit code."""
@@ -50,6 +49,7 @@ async def run_interactive(
     )
     stage = Stage(screen, presence, clock)
     journal = Journal(start.conversation, home, clock, faults, path=start.path, before=start.before)
+    shell = Shell(start.conversation.cwd)
     repl = Repl(stage, journal, shell, faults, publisher, clock, screen.leave)
     box = Box(screen, stage, repl, Keystrokes(key_sequences()), clock, faults)
 

@@ -16,7 +16,7 @@ from switchboard.agent.publisher import Publisher
 from switchboard.agent.script import DIRECTIVES_HELP
 from switchboard.agent.shell import Command, Shell
 from switchboard.agent.stage import Stage
-from switchboard.agent.turn import Desk, compact, run_shell, run_turn
+from switchboard.agent.turn import Begun, Desk, compact, run_shell, run_turn
 from switchboard.agent.work import Work
 from switchboard.common.clock import Clock
 
@@ -93,7 +93,7 @@ class Repl:
             case Submission() as submission:
                 self._floor, granted = self._floor.submitted(submission)
                 if granted is not None:
-                    self._spawn(self._carry_out(granted), "agent-work")
+                    self._spawn(self._carry_out(self._begin(granted)), "agent-work")
                 else:
                     self._journal_queue("enqueue", text)
 
@@ -116,12 +116,11 @@ class Repl:
 
     # -- carrying out
 
-    async def _carry_out(self, granted: Submission) -> None:
-        following: Submission | None = granted
-        while following is not None:
-            self._echo(following.text)
-            self._desk.stage.begin(following.activity)
-            await self._perform(following)
+    async def _carry_out(self, begun: Begun) -> None:
+        going: Begun | None = begun
+        while going is not None:
+            await going
+            self._work = None
             self._report_failures()
             self._floor, following = self._floor.ended()
             if following is not None:
@@ -129,22 +128,25 @@ class Repl:
                 blip = self._desk.faults().get("idle-blip")
                 if blip:
                     await self._desk.stage.blip(blip)
+            going = None if following is None else self._begin(following)
         self._desk.stage.rest()
 
-    async def _perform(self, submission: Submission) -> None:
+    def _begin(self, submission: Submission) -> Begun:
+        """Show, publish and record that this begins; return the rest of it."""
+        self._echo(submission.text)
         work = self._work = Work(self._clock)
+        if submission.activity is Activity.CLEARING:
+            return self._clear()  # over at once, and the status does not move (measured)
+        self._desk.stage.begin(submission.activity)
         match submission.activity:
             case Activity.TURN:
-                await run_turn(self._desk, work, submission.argument)
+                return run_turn(self._desk, work, submission.argument)
             case Activity.SHELL:
-                await run_shell(self._desk, work, submission.argument)
-            case Activity.COMPACTION:
-                await compact(self._desk, work, submission.argument)
+                return run_shell(self._desk, work, submission.argument)
             case _:
-                self._clear()
-        self._work = None
+                return compact(self._desk, work, submission.argument)
 
-    def _clear(self) -> None:
+    async def _clear(self) -> None:
         journal = self._desk.journal
         journal.record(journal.conversation.cleared(journal.new_id(), *journal.now))
         self._publisher.rekey(journal.conversation.session_id)

@@ -115,6 +115,8 @@ class Screen:
             min_redraw_interval=REDRAW_S,
             terminal_size_polling_interval=None,  # SIGWINCH tells; polling would wake an idle process twice a second
         )
+        # A key that may begin a longer one waits for the next key, not for a second that wakes an idle process.
+        self._app.timeoutlen = None  # type: ignore[assignment]  # documented, but annotated as a float
 
     # -- what is shown
 

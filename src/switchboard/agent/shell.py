@@ -61,7 +61,7 @@ class Command(asyncio.SubprocessProtocol):
 
 
 class Shell:
-    """Runs commands in one directory, and ends what still runs when the agent goes."""
+    """Runs commands in one directory."""
 
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd
@@ -91,11 +91,6 @@ class Shell:
         code = transport.get_returncode()
         return 0 if code is None else code
 
-    def end_all(self) -> None:
-        """End whatever of ours still runs. Safe in a signal handler."""
-        for transport in tuple(self._running.values()):
-            self._end(transport)
-
     async def _spawn(self, command: str, output: int) -> Command:
         transport, protocol = await asyncio.get_running_loop().subprocess_exec(
             Command,
@@ -115,3 +110,26 @@ class Shell:
         if transport.get_returncode() is None:
             with contextlib.suppress(OSError):
                 os.killpg(transport.get_pid(), signal.SIGTERM)
+
+
+def end_children() -> None:
+    """End every child of this process, at once: it is about to go, and nothing of it stays. Safe in a signal handler.
+
+    The kernel is asked rather than a list of ours: a command that is just being started would not be on it yet.
+    """
+    for pid in _children():
+        with contextlib.suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)  # each of ours leads a process group
+
+
+def _children() -> list[int]:
+    """This process's children; none where the system does not list them."""
+    try:
+        threads = os.listdir("/proc/self/task")
+    except OSError:
+        return []
+    found = []
+    for thread in threads:
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
+            found += [int(pid) for pid in file.read().split()]
+    return found

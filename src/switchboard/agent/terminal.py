@@ -24,8 +24,8 @@ from switchboard.agent.identity import own_identity
 from switchboard.agent.layout import descriptor_path
 from switchboard.agent.options import USAGE, Options, UsageError, parse_options
 from switchboard.agent.publisher import Publisher
-from switchboard.agent.shell import Shell
-from switchboard.agent.start import begin
+from switchboard.agent.shell import end_children
+from switchboard.agent.start import Start, begin
 from switchboard.agent.tty import Terminal, TerminalReader
 from switchboard.common.settings import SettingsError, agent_home
 from switchboard.common.system_clock import SystemClock
@@ -81,28 +81,39 @@ def _start(options: Options, env: Mapping[str, str]) -> int:
     file = DescriptorFile(descriptor_path(home, os.getpid()))
     descriptor = Descriptor(own_identity(), start.conversation.session_id, cwd, clock.now(), __version__)
     publisher = Publisher(file, descriptor, clock, faults)
-    shell = Shell(cwd)
     try:
-        _end_on_signals(terminal, publisher, shell, faults)
+        _end_on_signals(terminal, publisher, faults)
         time.sleep(faults().get("slow-start") / 1000)
         terminal.enter()
         reader.slow_down(faults().get("slow-read"))
         reader.start()
-        if not ("late-descriptor" in faults() or "trust-dialog" in faults()):
-            publisher.appear()
-            if publisher.failure is not None:
-                raise publisher.failure
-        # Imported here: until it is loaded what is typed is kept, and by then the descriptor is there.
-        from switchboard.agent.interactive import run_interactive
-
-        return asyncio.run(run_interactive(start, home, env, clock, faults, publisher, shell, reader))
+        return asyncio.run(_run(start, home, env, clock, faults, publisher, reader))
     finally:
         publisher.close()
-        shell.end_all()
+        end_children()
         terminal.leave()
 
 
-def _end_on_signals(terminal: Terminal, publisher: Publisher, shell: Shell, faults: FaultSwitch) -> None:
+async def _run(
+    start: Start,
+    home: str,
+    env: Mapping[str, str],
+    clock: SystemClock,
+    faults: FaultSwitch,
+    publisher: Publisher,
+    reader: TerminalReader,
+) -> int:
+    if not ("late-descriptor" in faults() or "trust-dialog" in faults()):
+        publisher.appear()
+        if publisher.failure is not None:
+            raise publisher.failure
+    # Imported here: what is typed while it loads is kept, and the descriptor is there already.
+    from switchboard.agent.interactive import run_interactive
+
+    return await run_interactive(start, home, env, clock, faults, publisher, reader)
+
+
+def _end_on_signals(terminal: Terminal, publisher: Publisher, faults: FaultSwitch) -> None:
     """End at once when asked to, as the measured CLI does: 143 for SIGTERM, 129 for SIGHUP, 0 for SIGINT.
 
     Not through the event loop: it may be held up by a terminal that nobody reads.
@@ -112,7 +123,7 @@ def _end_on_signals(terminal: Terminal, publisher: Publisher, shell: Shell, faul
         if number == signal.SIGTERM and "ignore-sigterm" in faults():
             return
         publisher.close()
-        shell.end_all()
+        end_children()
         terminal.leave()
         os._exit(0 if number == signal.SIGINT else 128 + number)
 

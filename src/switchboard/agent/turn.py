@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from switchboard.agent import dialogs
 from switchboard.agent.commands import split_background
@@ -14,6 +15,9 @@ from switchboard.agent.script import Context, Plan, compaction_ms, plan
 from switchboard.agent.shell import Outcome, Shell
 from switchboard.agent.stage import Stage
 from switchboard.agent.work import Interrupted, Work
+
+Begun: TypeAlias = "Coroutine[None, None, None]"
+"""The rest of something that has begun."""
 
 SLICE = 100
 """Lines printed in one go; between two slices keys are read and an Escape is heard."""
@@ -40,14 +44,19 @@ class Desk:
     allowed: set[str] = field(default_factory=set)
 
 
-async def run_turn(desk: Desk, work: Work, text: str) -> None:
-    """Answer a prompt."""
+def run_turn(desk: Desk, work: Work, text: str) -> Begun:
+    """Answer a prompt, which is on record when this returns."""
     journal = desk.journal
     started, _ = journal.now
     previous = journal.conversation.last_prompt
     journal.record(journal.conversation.prompted(text, *journal.now))
     conversation = journal.conversation
     todo = plan(text, Context(conversation.turns, conversation.session_id, conversation.cwd, previous))
+    return _turn(desk, work, todo, started)
+
+
+async def _turn(desk: Desk, work: Work, todo: Plan, started: int) -> None:
+    journal = desk.journal
     try:
         await _follow(desk, work, todo)
     except Interrupted as interrupted:
@@ -59,11 +68,15 @@ async def run_turn(desk: Desk, work: Work, text: str) -> None:
         _close_turn(desk, started)
 
 
-async def run_shell(desk: Desk, work: Work, entered: str) -> None:
-    """Run a `!` command; with `&` at its end, in the background."""
+def run_shell(desk: Desk, work: Work, entered: str) -> Begun:
+    """Run a `!` command, which is on record when this returns; with `&` at its end, in the background."""
+    started, _ = desk.journal.now
+    desk.journal.record(desk.journal.conversation.shell_started(entered, *desk.journal.now))
+    return _shell(desk, work, entered, started)
+
+
+async def _shell(desk: Desk, work: Work, entered: str, started: int) -> None:
     journal, stage = desk.journal, desk.stage
-    started, _ = journal.now
-    journal.record(journal.conversation.shell_started(entered, *journal.now))
     command, background = split_background(entered)
     try:
         if background:

@@ -48,4 +48,6 @@ class Work:
                 raise Interrupted
             return task.result()
         finally:
-            task.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})  # what it had begun (a process) is ended before anything else happens

@@ -25,7 +25,7 @@ _DEBOUNCE_MS = 50  # how long it merges while changes keep coming
 _RETRY_SECONDS = 1.0
 
 Pulse: TypeAlias = Callable[[frozenset[str] | None], None]
-"""Called on the loop with the folders in which something happened; None means anywhere."""
+"""Called on the loop with the paths that changed (entries, or a folder itself); None means anything."""
 
 
 class Entry(NamedTuple):
@@ -44,7 +44,10 @@ class Pulses(Protocol):
     """Says when to look."""
 
     def follow(self, folders: frozenset[str], pulse: Pulse) -> None:
-        """From now on pulse when something happens in one of these existing folders; forget the earlier ones."""
+        """From now on pulse when something happens in one of these existing folders; forget the earlier ones.
+
+        Also called with the same folders again, when one of them may be another folder of the same name by now.
+        """
 
     async def aclose(self) -> None:
         """Stop; nothing is left running."""
@@ -84,6 +87,7 @@ class WatchfilesPulses:
         self._folders: frozenset[str] = frozenset()
         self._pulse: Pulse = lambda _: None
         self._restart = asyncio.Event()
+        self._reported = ""
         self._task: asyncio.Task[None] | None = None
 
     def follow(self, folders: frozenset[str], pulse: Pulse) -> None:
@@ -104,14 +108,22 @@ class WatchfilesPulses:
             self._restart = asyncio.Event()
             try:
                 await self._pulse_until(self._restart)
-            except (OSError, RuntimeError) as error:
-                if self._log is not None:
-                    self._log.warning(f"watching folders was interrupted: {error}")
-                # Most likely a folder vanished a moment ago, and the look that is due brings another set of folders.
+            except Exception as error:  # noqa: BLE001 - the library's faults come wrapped in groups, of any kind
+                self._report(error)
+                # Most likely a folder vanished, or has a name that the library cannot read: the lists can.
+                self._pulse(None)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_RETRY_SECONDS):
                         await self._restart.wait()
         self._task = None
+
+    def _report(self, error: Exception) -> None:
+        """Log a fault; one that repeats is logged once."""
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        if self._log is not None and str(error) != self._reported:
+            self._log.warning(f"watching folders was interrupted and goes on: {error}")
+        self._reported = str(error)
 
     async def _pulse_until(self, restart: asyncio.Event) -> None:
         # Imported here: only systems without inotify have the library, and nobody else should pay for it.
@@ -130,8 +142,7 @@ class WatchfilesPulses:
         asyncio.get_running_loop().call_soon(self._pulse, None)
         async with contextlib.aclosing(changes):
             async for batch in changes:
-                paths = [path for _, path in batch]
-                self._pulse(frozenset([*paths, *map(os.path.dirname, paths)]))
+                self._pulse(frozenset(path for _, path in batch))
 
 
 class _PortableWatch:
@@ -155,19 +166,20 @@ class _PortableWatch:
         around = {folder for folder, _ in self.seen.names}
         return frozenset(around if self.seen.target is None else around | {self.seen.target})
 
-    def look(self) -> None:
-        """Compare with the last look and tell the differences."""
+    def look(self) -> bool:
+        """Compare with the last look and tell the differences. Return whether the path led elsewhere before."""
         before, entries_before = self.seen, self.entries
         self.seen = survey(self.path)
         self.entries = _list(self.seen)
         if self.entries is None or entries_before is None or before.folders[-1:] != self.seen.folders[-1:]:
             if self.entries is not None or entries_before is not None:
                 deliver(self.callback, Rescan())
-            return
+            return before != self.seen
         for event in differences(entries_before, self.entries):
             if self.closed:
-                return
+                break
             deliver(self.callback, event)
+        return before != self.seen
 
 
 class PortableWatcher:
@@ -199,19 +211,23 @@ class PortableWatcher:
         self._watches.pop(watch, None)
         self._refollow()
 
-    def _refollow(self) -> None:
+    def _refollow(self, *, anew: bool = False) -> None:
         places: frozenset[str] = frozenset().union(*(watch.places() for watch in self._watches))
-        if places != self._followed:
+        if anew or places != self._followed:
             self._followed = places
             self._pulses.follow(places, self._on_pulse)
 
-    def _on_pulse(self, folders: frozenset[str] | None) -> None:
+    def _on_pulse(self, changed: frozenset[str] | None) -> None:
+        places = frozenset(map(os.path.dirname, changed or ())) | (changed or frozenset())
         # A system may spell a path in another way than we do; then every folder is looked at.
-        known = folders is not None and not folders.isdisjoint(self._followed)
+        everywhere = places.isdisjoint(self._followed)
+        replaced = changed is not None and not changed.isdisjoint(self._followed)
         for watch in list(self._watches):
-            if not watch.closed and (folders is None or not known or not folders.isdisjoint(watch.places())):
-                watch.look()
-        self._refollow()
+            if not watch.closed and (everywhere or not places.isdisjoint(watch.places())):
+                replaced |= watch.look()
+        # Whatever watches a folder stays with it when another takes its place. Lists may not show that, since a new
+        # folder often gets the inode number of the deleted one; a folder that is itself named as changed does.
+        self._refollow(anew=replaced)
 
 
 def differences(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> Iterator[FolderEvent]:

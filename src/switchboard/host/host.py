@@ -9,6 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from switchboard import __version__
 from switchboard.clis.procfs import ProcFs
@@ -174,7 +175,7 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
                 supervise(
                     group,
                     f"interrupted delivery to session {session.handle}",
-                    lambda session=session: _watch_interrupted(session, parts.clock),  # type: ignore[misc]
+                    partial(_watch_interrupted, session, parts.clock),
                     parts.log,
                 )
         yield

@@ -102,6 +102,7 @@ class PageConnection:
                 columns=session.label.columns,
                 rows=session.label.rows,
                 owner=owner,
+                modes=_modes(session) if start > 0 and (from_seq is None or start > asked) else "",
             )
         )
 
@@ -140,7 +141,9 @@ class PageConnection:
             limit = stream.live - stream.position if replay else OUTPUT_BYTES
             start, data = ring.read(stream.position, limit)
             if start > stream.position:
-                self.post(messages.Resync(stream.session.handle, start, start - stream.position))
+                self.post(
+                    messages.Resync(stream.session.handle, start, start - stream.position, _modes(stream.session))
+                )
                 stream.position = stream.live = start
                 continue
             stream.position = start + len(data)
@@ -152,3 +155,7 @@ class PageConnection:
                 frame = messages.encode_output(stream.session.handle, start + offset, piece)
                 await self._transport.send_binary(frame)
         return sent
+
+
+def _modes(session: Session) -> str:
+    return session.screen.modes.restore().decode("latin-1")

@@ -221,7 +221,8 @@ class Attached(_Message, tag="attached", frozen=True):
     """Output follows in frames that carry this handle; the first byte sent is number `seq`.
 
     `lost`: bytes between what was asked for and `seq` that the ring no longer holds. `live_seq`: bytes before it are
-    replay. `owner`: this page's size is in force.
+    replay. `owner`: this page's size is in force. `modes`: control sequences to write to a cleared terminal first,
+    because what set them is no longer held.
     """
 
     session: Handle
@@ -231,14 +232,16 @@ class Attached(_Message, tag="attached", frozen=True):
     columns: int
     rows: int
     owner: bool
+    modes: str = ""
 
 
 class Resync(_Message, tag="resync", frozen=True):
-    """This page read too slowly: output jumps to byte number `seq`; clear the terminal."""
+    """This page read too slowly: output jumps to byte number `seq`. Clear the terminal and write `modes` to it."""
 
     session: Handle
     seq: int
     lost: int
+    modes: str = ""
 
 
 class Size(_Message, tag="size", frozen=True):

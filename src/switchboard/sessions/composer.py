@@ -125,7 +125,7 @@ class Composer:
                 self._control(text[position])
                 position += 1
             counted = True
-        if counted or self._held:
+        if counted:
             self._last_input_at = now
 
     def clear(self) -> None:

@@ -12,15 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from switchboard.sessions.vocabulary import (
+    Bell,
     CursorStyled,
     KeyboardPopped,
     KeyboardPushed,
     KeyboardSet,
     ModeChanged,
     ModifyOtherKeys,
+    Osc,
+    Query,
     TerminalEvent,
     TerminalReset,
 )
@@ -94,9 +98,8 @@ class TerminalModes:
         return 1004 in self.private
 
     def after(self, event: TerminalEvent) -> TerminalModes:
-        """Return the modes after an event of the output; the same object when nothing has changed."""
-        after = self._after(event)
-        return self if after == self else after
+        """Return the modes after an event of the output; equal ones when nothing has changed."""
+        return self if isinstance(event, (Bell, Osc, Query)) else _step(self, event)
 
     def restore(self) -> bytes:
         """Return what brings a fresh terminal to these modes.
@@ -188,6 +191,13 @@ class TerminalModes:
     def _soft_reset(self) -> TerminalModes:
         private = (self.private - _SOFT_RESET) | _ON_AT_FIRST
         return replace(self, private=private, ansi=self.ansi - {4}, cursor_style=0)
+
+
+@lru_cache(maxsize=1024)
+def _step(modes: TerminalModes, event: TerminalEvent) -> TerminalModes:
+    # Programs go round between few modes (the cursor is hidden for each frame), some thousands of times a second.
+    after = modes._after(event)  # noqa: SLF001  # the method's cache, kept outside because it outlives each value
+    return modes if after == modes else after
 
 
 def _combined(current: int, flags: int, how: int) -> int:

@@ -16,6 +16,11 @@ class Screen:
         self.activity = TerminalActivity()
         self.modes = TerminalModes()
 
+    @property
+    def undecided(self) -> int:
+        """How many of the last bytes belong to a sequence that is not finished."""
+        return self._reader.undecided
+
     def feed(self, data: bytes) -> tuple[bool, bool]:
         """Take output; return whether (activity, modes) have changed."""
         events = self._reader.feed(data)

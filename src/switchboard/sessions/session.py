@@ -266,7 +266,8 @@ class Session:
         activity_changed, modes_changed = self.screen.feed(data)
         if activity_changed or modes_changed:
             activity = self.screen.activity
-            self.label.modes, self.label.modes_seq = self.screen.modes.restore(), seq + len(data)
+            self.label.modes = self.screen.modes.restore()
+            self.label.modes_seq = seq + len(data) - self.screen.undecided
             self.label.title, self.label.busy = activity.title, activity.busy
             self._save()
             self._observed_busy(activity.busy)

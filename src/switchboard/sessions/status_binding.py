@@ -8,6 +8,7 @@ whatever other CLIs a tool of it may start, and when it goes on under another id
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from switchboard.clis.descriptors import BACKGROUND, Descriptor, DescriptorChange
 from switchboard.clis.procfs import ProcFs
@@ -24,7 +25,7 @@ class StatusBinding:
         self._readers = readers
         self._processes = processes
         for name, reader in readers.items():
-            reader.on_change(lambda change, profile=name: self._changed(profile, change))  # type: ignore[misc]
+            reader.on_change(partial(self._changed, name))
 
     def take_up(self, session: Session) -> None:
         """Look what is published for a session that was just added."""

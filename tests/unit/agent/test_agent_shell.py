@@ -53,7 +53,8 @@ async def test_cancelling_ends_the_command(tmp_path: Path) -> None:
     pid = int(await asyncio.to_thread((tmp_path / "started").read_text))
     task.cancel()
     await asyncio.wait({task})
-    await gone(pid)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 async def test_a_background_command(tmp_path: Path) -> None:
@@ -62,26 +63,15 @@ async def test_a_background_command(tmp_path: Path) -> None:
     assert await shell.wait_for(process) == 4
 
 
-async def test_everything_ends_with_the_agent(tmp_path: Path) -> None:
+async def test_cancelling_the_wait_ends_a_background_command(tmp_path: Path) -> None:
     shell = Shell(str(tmp_path))
-    process = await shell.start("sleep 100")
-    shell.end_all()
-    assert await shell.wait_for(process) == -15
+    waiting = asyncio.create_task(shell.wait_for(await shell.start("trap '' TERM; exec sleep 100")))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    assert waiting.cancelled()
 
 
 async def test_a_directory_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         await Shell(str(tmp_path / "gone")).run("true")
-
-
-async def gone(pid: int) -> None:
-    """Return once the process has ended."""
-    fd = os.pidfd_open(pid)
-    loop = asyncio.get_running_loop()
-    ended = loop.create_future()
-    loop.add_reader(fd, lambda: ended.done() or ended.set_result(None))
-    try:
-        await asyncio.wait_for(ended, 30)
-    finally:
-        loop.remove_reader(fd)
-        os.close(fd)

@@ -9,7 +9,7 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,18 +55,41 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_created_file_appears(watcher: FolderWatcher, folder: Path) -> None:
+Begin = Callable[[], Awaitable[None]]
+
+
+@pytest.fixture(params=["at once", "later"])
+def begin(request: pytest.FixtureRequest, watcher: FolderWatcher, tmp_path: Path) -> Begin:
+    """Called between watching and what happens then: things happen at once, or to a watcher that is known to run."""
+
+    async def wait_until_it_runs() -> None:
+        if request.param == "at once":
+            return
+        aside = tmp_path.resolve() / "aside"
+        aside.mkdir()
+        seen = Recorder()
+        watcher.watch(str(aside), seen)
+        for name in ("first", "second"):  # the first may be found by a look around at the start
+            (aside / name).write_text("")
+            await seen.until_named(name, "appeared")
+
+    return wait_until_it_runs
+
+
+async def test_a_created_file_appears(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "a.json").write_text("{}")
     await seen.until_named("a.json", "appeared")
     assert seen.of("a.json")[0] == ("appeared", "created")
 
 
-async def test_a_renamed_file_is_told_from_a_created_one(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_renamed_file_is_told_from_a_created_one(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "a.tmp").write_text("{}")
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "a.tmp").rename(folder / "a.json")
     await seen.until_named("a.json", "appeared")
     await seen.until_named("a.tmp", "gone")
@@ -74,47 +97,52 @@ async def test_a_renamed_file_is_told_from_a_created_one(watcher: FolderWatcher,
     assert seen.of("a.tmp") == [("gone", "moved")]
 
 
-async def test_a_file_that_is_renamed_over_another_appears(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_file_that_is_renamed_over_another_appears(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "a.json").write_text("old")
     (folder / "a.tmp").write_text("new")
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "a.tmp").replace(folder / "a.json")
     await seen.until_named("a.json", "appeared")
     assert seen.of("a.json") == [("appeared", "moved")]
 
 
-async def test_a_linked_file_counts_as_created(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_linked_file_counts_as_created(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder.parent / "outside").write_text("{}")
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     os.link(folder.parent / "outside", folder / "a.json")
     await seen.until_named("a.json", "appeared")
     assert seen.of("a.json")[0] == ("appeared", "created")
 
 
-async def test_a_written_file_changes(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_written_file_changes(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "a.json").write_text("{")
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     with (folder / "a.json").open("a") as file:
         file.write("}")
     await seen.until_named("a.json", "changed")
     assert seen.of("a.json")[0] == ("changed", "written")
 
 
-async def test_a_deleted_file_is_gone(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_deleted_file_is_gone(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "a.json").write_text("{}")
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "a.json").unlink()
     await seen.until_named("a.json", "gone")
     assert seen.of("a.json") == [("gone", "deleted")]
 
 
-async def test_links_and_folders_are_entries_too(watcher: FolderWatcher, folder: Path) -> None:
+async def test_links_and_folders_are_entries_too(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "sub.json").mkdir()
     (folder / "link.json").symlink_to("nowhere")
     await seen.until_named("sub.json", "appeared")
@@ -122,57 +150,63 @@ async def test_links_and_folders_are_entries_too(watcher: FolderWatcher, folder:
 
 
 @pytest.mark.parametrize("name", ["ünïcode 😀", "a\nb", "x" * 255, "\udcff", "-", ".hidden"], ids=ascii)
-async def test_any_name_arrives_as_it_is(watcher: FolderWatcher, folder: Path, name: str) -> None:
+async def test_any_name_arrives_as_it_is(watcher: FolderWatcher, begin: Begin, folder: Path, name: str) -> None:
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / name).write_text("")
     await seen.until_named(name, "appeared")
     assert os.listdir(folder) == [name]
 
 
-async def test_what_is_inside_sub_folders_is_not_told(watcher: FolderWatcher, folder: Path) -> None:
+async def test_what_is_inside_sub_folders_is_not_told(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "processed").mkdir()
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "processed" / "inner.json").write_text("")
     (folder / "last").write_text("")
     await seen.until_named("last", "appeared")
     assert "inner.json" not in {name for name, _ in seen.names_and_kinds()}
 
 
-async def test_a_quiet_start_says_nothing(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_quiet_start_says_nothing(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "old").write_text("")
     seen = Recorder()
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "new").write_text("")
     await seen.until_named("new", "appeared")
     assert Rescan() not in seen.seen
     assert {name for name, _ in seen.names_and_kinds()} == {"new"}
 
 
-async def test_a_missing_folder_that_appears(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_missing_folder_that_appears(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     seen = Recorder()
     watcher.watch(str(folder / "not" / "yet"), seen)
+    await begin()
     (folder / "not" / "yet").mkdir(parents=True)
     await seen.until_rescan()
     (folder / "not" / "yet" / "a").write_text("")
     await seen.until_named("a", "appeared")
 
 
-async def test_a_missing_folder_that_is_moved_into_place(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_missing_folder_that_is_moved_into_place(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "prepared" / "yet").mkdir(parents=True)
     seen = Recorder()
     watcher.watch(str(folder / "not" / "yet"), seen)
+    await begin()
     (folder / "prepared").rename(folder / "not")
     await seen.until_rescan()
     (folder / "not" / "yet" / "a").write_text("")
     await seen.until_named("a", "appeared")
 
 
-async def test_a_file_where_the_folder_should_be(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_file_where_the_folder_should_be(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "f").write_text("")
     seen = Recorder()
     watcher.watch(str(folder / "f"), seen)
+    await begin()
     (folder / "f").unlink()
     (folder / "f").mkdir()
     await seen.until_rescan()
@@ -180,9 +214,10 @@ async def test_a_file_where_the_folder_should_be(watcher: FolderWatcher, folder:
     await seen.until_named("a", "appeared")
 
 
-async def test_a_deleted_folder_that_comes_back(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_deleted_folder_that_comes_back(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "old").write_text("")
     copy = Copy(watcher, folder)
+    await begin()
     shutil.rmtree(folder)
     await copy.until(lambda: copy.files == {} and Rescan() in copy.seen)
     copy.take()
@@ -192,11 +227,27 @@ async def test_a_deleted_folder_that_comes_back(watcher: FolderWatcher, folder: 
     await copy.until(lambda: "new" in copy.files)
 
 
-async def test_a_folder_that_is_deleted_while_somebody_stays_in_it(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_folder_created_anew_where_one_was_deleted(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
+    (folder / "a").write_text("old")
+    copy = Copy(watcher, folder)
+    await begin()
+    shutil.rmtree(folder)  # the new folder and file get the inode numbers of these, where a file system reuses them
+    folder.mkdir()
+    (folder / "a").write_text("newer")
+    await copy.until(lambda: copy.files == {"a": b"newer"})
+    for name in ("b", "c", "d"):
+        (folder / name).write_text("")
+        await copy.until(lambda: name in copy.files)  # noqa: B023 - awaited within the turn of the loop
+
+
+async def test_a_folder_that_is_deleted_while_somebody_stays_in_it(
+    watcher: FolderWatcher, begin: Begin, folder: Path
+) -> None:
     inside = os.open(folder, os.O_RDONLY)  # like a shell that stands there: the inode lives on
     try:
         seen = Recorder()
         watcher.watch(str(folder), seen)
+        await begin()
         folder.rmdir()
         folder.mkdir()
         await seen.until_rescan()
@@ -206,9 +257,10 @@ async def test_a_folder_that_is_deleted_while_somebody_stays_in_it(watcher: Fold
         os.close(inside)
 
 
-async def test_a_folder_that_is_moved_away(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_folder_that_is_moved_away(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "a").write_text("")
     copy = Copy(watcher, folder)
+    await begin()
     folder.rename(folder.with_name("elsewhere"))
     await copy.until(lambda: copy.files == {} and Rescan() in copy.seen)
     copy.take()
@@ -220,12 +272,13 @@ async def test_a_folder_that_is_moved_away(watcher: FolderWatcher, folder: Path)
     assert "b" not in {name for name, _ in copy.names_and_kinds()}
 
 
-async def test_a_folder_that_is_replaced_by_another(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_folder_that_is_replaced_by_another(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "old").write_text("")
     other = folder.with_name("other")
     other.mkdir()
     (other / "new").write_text("")
     copy = Copy(watcher, folder)
+    await begin()
     folder.rename(folder.with_name("former"))
     other.rename(folder)
     await copy.until(lambda: copy.files == {"new": b""})
@@ -233,22 +286,24 @@ async def test_a_folder_that_is_replaced_by_another(watcher: FolderWatcher, fold
     await copy.until_named("later", "appeared")
 
 
-async def test_a_folder_that_is_reached_by_a_link(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_folder_that_is_reached_by_a_link(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     link = folder.with_name("link")
     link.symlink_to(folder)
     seen = Recorder()
     watcher.watch(str(link), seen)
+    await begin()
     (folder / "a").write_text("")
     await seen.until_named("a", "appeared")
 
 
-async def test_a_link_that_is_pointed_elsewhere(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_link_that_is_pointed_elsewhere(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     other = folder.with_name("other")
     other.mkdir()
     (other / "there").write_text("")
     link = folder.with_name("link")
     link.symlink_to("watched")
     copy = Copy(watcher, link)
+    await begin()
     (folder.with_name("next")).symlink_to("other")
     folder.with_name("next").rename(link)
     await copy.until(lambda: copy.files == {"there": b""})
@@ -259,11 +314,12 @@ async def test_a_link_that_is_pointed_elsewhere(watcher: FolderWatcher, folder: 
     assert "unseen" not in {name for name, _ in copy.names_and_kinds()}
 
 
-async def test_a_dangling_link_that_gets_its_folder(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_dangling_link_that_gets_its_folder(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     link = folder.with_name("link")
     link.symlink_to("watched/deep")
     seen = Recorder()
     watcher.watch(str(link), seen)
+    await begin()
     (folder / "deep").mkdir()
     await seen.until_rescan()
     (folder / "deep" / "a").write_text("")
@@ -271,22 +327,24 @@ async def test_a_dangling_link_that_gets_its_folder(watcher: FolderWatcher, fold
 
 
 async def test_a_relative_path_is_taken_from_here_and_now(
-    watcher: FolderWatcher, folder: Path, monkeypatch: pytest.MonkeyPatch
+    watcher: FolderWatcher, begin: Begin, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.parent)
     seen = Recorder()
     watcher.watch("watched", seen)
+    await begin()
     monkeypatch.chdir("/")
     (folder / "a").write_text("")
     await seen.until_named("a", "appeared")
 
 
-async def test_many_folders_at_once(watcher: FolderWatcher, folder: Path) -> None:
+async def test_many_folders_at_once(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     seen: list[Recorder] = []
     for number in range(50):
         (folder / str(number)).mkdir()
         seen.append(Recorder())
         watcher.watch(str(folder / str(number)), seen[-1])
+    await begin()
     for number in range(50):
         (folder / str(number) / f"file{number}").write_text("")
     for number, recorder in enumerate(seen):
@@ -294,12 +352,13 @@ async def test_many_folders_at_once(watcher: FolderWatcher, folder: Path) -> Non
         assert {name for name, _ in recorder.names_and_kinds()} == {f"file{number}"}
 
 
-async def test_several_watches_of_one_folder(watcher: FolderWatcher, folder: Path) -> None:
+async def test_several_watches_of_one_folder(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     folder.with_name("link").symlink_to(folder)
     first, second, third = Recorder(), Recorder(), Recorder()
     watch = watcher.watch(str(folder), first)
     watcher.watch(str(folder), second)
     watcher.watch(str(folder.with_name("link")), third)
+    await begin()
     (folder / "a").write_text("")
     for recorder in (first, second, third):
         await recorder.until_named("a", "appeared")
@@ -310,10 +369,11 @@ async def test_several_watches_of_one_folder(watcher: FolderWatcher, folder: Pat
     assert "b" not in {name for name, _ in first.names_and_kinds()}
 
 
-async def test_a_folder_and_its_parent(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_folder_and_its_parent(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     inner, outer = Recorder(), Recorder()
     watcher.watch(str(folder), inner)
     watch = watcher.watch(str(folder.parent), outer)
+    await begin()
     (folder / "a").write_text("")
     (folder.parent / "b").write_text("")
     await inner.until_named("a", "appeared")
@@ -324,10 +384,11 @@ async def test_a_folder_and_its_parent(watcher: FolderWatcher, folder: Path) -> 
     assert "a" not in {name for name, _ in outer.names_and_kinds()}
 
 
-async def test_nothing_is_told_after_close(watcher: FolderWatcher, folder: Path) -> None:
+async def test_nothing_is_told_after_close(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     closed, kept = Recorder(), Recorder()
     watch = watcher.watch(str(folder), closed)
     watcher.watch(str(folder), kept)
+    await begin()
     (folder / "a").write_text("")
     watch.close()
     watch.close()
@@ -336,7 +397,7 @@ async def test_nothing_is_told_after_close(watcher: FolderWatcher, folder: Path)
     assert closed.seen == []
 
 
-async def test_a_callback_may_close_and_watch(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_callback_may_close_and_watch(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     (folder / "next").mkdir()
     second = Recorder()
     first = Recorder()
@@ -347,6 +408,7 @@ async def test_a_callback_may_close_and_watch(watcher: FolderWatcher, folder: Pa
         watcher.watch(str(folder / "next"), second)
 
     watch = watcher.watch(str(folder), follow)
+    await begin()
     (folder / "a").write_text("content")
     await first.until_named("a", "appeared")
     (folder / "next" / "b").write_text("")
@@ -354,7 +416,7 @@ async def test_a_callback_may_close_and_watch(watcher: FolderWatcher, folder: Pa
     assert len(first.seen) == 1
 
 
-async def test_a_failing_callback_harms_nobody_else(watcher: FolderWatcher, folder: Path) -> None:
+async def test_a_failing_callback_harms_nobody_else(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     reported: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
 
@@ -364,6 +426,7 @@ async def test_a_failing_callback_harms_nobody_else(watcher: FolderWatcher, fold
     seen = Recorder()
     watcher.watch(str(folder), fail)
     watcher.watch(str(folder), seen)
+    await begin()
     (folder / "a").write_text("")
     (folder / "b").write_text("")
     await seen.until_named("a", "appeared")
@@ -420,7 +483,7 @@ async def test_closing_twice_and_watching_afterwards(watcher: FolderWatcher, fol
         watcher.watch(str(folder), Recorder())
 
 
-async def test_closing_from_a_callback(watcher: FolderWatcher, folder: Path) -> None:
+async def test_closing_from_a_callback(watcher: FolderWatcher, begin: Begin, folder: Path) -> None:
     closing: list[asyncio.Task[None]] = []
     seen = Recorder()
 
@@ -429,6 +492,7 @@ async def test_closing_from_a_callback(watcher: FolderWatcher, folder: Path) -> 
         closing.append(asyncio.create_task(watcher.aclose(), name="closing"))
 
     watcher.watch(str(folder), close)
+    await begin()
     (folder / "a").write_text("content")
     await seen.until_named("a", "appeared")
     await asyncio.gather(*closing)

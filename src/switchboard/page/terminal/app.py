@@ -28,7 +28,7 @@ from switchboard.page.terminal.keys import HOLD_MS, Key, ListKeys
 from switchboard.page.terminal.listing import Frame, page_rows, picture
 from switchboard.page.terminal.look import look_of
 from switchboard.page.terminal.model import Model, Where
-from switchboard.page.terminal.passing import Command, Passed, Passing
+from switchboard.page.terminal.passing import Command, Passed, Passing, Who
 from switchboard.page.terminal.screen import Picture
 from switchboard.page.terminal.tty import NotATerminal, Tty
 from switchboard.page.terminal.viewing import Viewing
@@ -106,8 +106,8 @@ class App:
         self._connection = await connect(self._host[0], self, version=self._host[1])
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._failed)
-        self._signals(loop)
         try:
+            self._signals(loop)
             terminal.enter()
             return await self._ended
         finally:
@@ -213,18 +213,21 @@ class App:
             elif self._model.shown is None:
                 self._typed(part.data)
             else:
-                self._type(part.data, part.person)
+                self._type(part.data, part.who)
 
-    def _type(self, data: bytes, person: bool) -> None:
+    def _type(self, data: bytes, who: Who) -> None:
         session = self._model.catalog.find(self._model.shown)
-        if person and (self._connection is None or not self._model.link.listed):
+        if who is not Who.PERSON:
+            answers = self._viewing.owner and (who is Who.REPORT or self._viewing.queried)
+            if answers and self._connection is not None and session is not None:
+                self._connection.type(session.handle or 0, data)
+        elif self._connection is None or not self._model.link.listed:
             self._do([Refuse("not connected to the host: what you type goes nowhere")])
-        elif person and (session is None or session.state != "open"):
+        elif session is None or session.state != "open" or session.handle is None:
             self._do([Refuse("this session has ended: what you type goes nowhere")])
-        elif self._connection is not None and self._viewing.handle is not None and (person or self._viewing.owner):
-            if person:
-                self._say(self._viewing.typed(*self._tty.size()))
-            self._connection.type(self._viewing.handle, data)
+        else:
+            self._say(self._viewing.typed(*self._tty.size()))
+            self._connection.type(session.handle, data)
 
     # --- signals
 
@@ -257,7 +260,9 @@ class App:
         self._tty.enter()
 
     def _continued(self) -> None:
+        """This process was stopped, and a shell may have used the terminal: everything is shown anew."""
         self._tty.again()
+        self._viewing.hide()
         self._do([ShowList() if self._model.shown is None else Show(self._model.shown)])
 
     # --- what is to be done

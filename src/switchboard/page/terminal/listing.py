@@ -88,10 +88,7 @@ def _header(model: Model, frame: Frame) -> Row:
     if waiting:
         left += [Span("  "), Span(f" {waiting} waiting for you ", Style.WAITING)]
     counts = f"  {count(len(sessions), 'session', 'sessions')} open" + (f", {busy} busy" if busy else "")
-    if model.link.connected:
-        state = Span("connected", Style.QUIET)
-    else:
-        state = Span("NOT CONNECTED", Style.WARNING)
+    state = Span("connected", Style.QUIET) if model.link.connected else Span("NOT CONNECTED", Style.WARNING)
     as_of = Span(f"  as of {clock_time(frame.now, frame.utc_offset_s)}", Style.QUIET)
     for right in ([Span(counts), state, as_of], [state, as_of], [state], []):
         middle, end = (right[:1], right[1:]) if len(right) == 3 else ([], right)

@@ -103,9 +103,9 @@ class Model:
                 return self._done(message)
             case messages.TriggerActivity():
                 self._trigger(message)
-            case messages.Notice(text=text):
+            case messages.Notice(level=level, text=text):
                 self.notice = plain(text)
-                return [Tell(self.notice)] if self.shown is not None else []
+                return [Tell(self.notice) if level == "info" else Refuse(self.notice)]
             case messages.Role(renderer=renderer):
                 self.link = Link(self.link.connected, self.link.listed, renderer, self.link.version)
             case messages.Problem(text=text):

@@ -5,13 +5,15 @@ the terminal to another keyboard encoding, so the prefix is recognised in those 
 prefix inside it is text.
 
 Beside keys, a terminal sends things by itself: answers to queries, reports of the mouse moving, of losing focus. They
-are marked as not a person's, because only the page whose size is in force may answer a session.
+are told apart, because only the page whose size is in force may answer a session, and an answer that comes late must
+not be typed into the next session.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 
 from switchboard.page.terminal.keys import Kind, Piece, Splitter
 
@@ -19,12 +21,20 @@ PREFIX = b"\x1d"
 """Ctrl-], as telnet has it: no shell, editor or agent CLI measured uses it for everyday work."""
 
 
+class Who(Enum):
+    """Whose doing input is: a person's, or the terminal's own, unasked (`REPORT`) or asked by a query (`ANSWER`)."""
+
+    PERSON = "person"
+    REPORT = "report"
+    ANSWER = "answer"
+
+
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Bytes for the session. `person`: a person did this; false for what the terminal said by itself."""
+    """Bytes for the session."""
 
     data: bytes
-    person: bool
+    who: Who = Who.PERSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,13 @@ _ANSWER = re.compile(
     rb"[?>=<][0-9;:]*[cRnuy]"  # device attributes, cursor position (DEC form), status, keyboard flags
     rb"|[?]?[0-9;]*\$y"  # mode reports
     rb"|[0-9;]*[tnxc]"  # window, status and parameter reports
-    rb"|O"  # focus has left
+    rb")\Z"
+)
+_REPORT = re.compile(
+    rb"\x1b\[(?:"
+    rb"O"  # focus has left
+    rb"|\?997;[0-9]+n"  # the colour scheme has changed (mode 2031)
+    rb"|48;[0-9;]+t"  # the size has changed (mode 2048)
     rb")\Z"
 )
 _POSITION = re.compile(rb"\x1b\[(\d+);(\d+)R\Z")
@@ -87,34 +103,35 @@ class Passing:
             elif _is_prefix(piece):
                 self._armed = not _is_release(piece)
             else:
-                _pass(piece.data, _is_person(piece), out)
+                _pass(piece.data, _who(piece), out)
         return out
 
     def _second(self, piece: Piece, out: list[Passed | Command]) -> None:
-        if not _is_person(piece) or _is_release(piece) or _is_bare_modifier(piece):
-            # The prefix key coming up again, Shift going down, the mouse moving: not the key that was meant.
-            if not _is_person(piece):
-                _pass(piece.data, False, out)
+        # The prefix key coming up again, Shift going down, the mouse moving: not the key that was meant.
+        if (who := _who(piece)) is not Who.PERSON:
+            _pass(piece.data, who, out)
+            return
+        if _is_release(piece) or _is_bare_modifier(piece):
             return
         self._armed = False
         if _is_prefix(piece):
-            _pass(piece.data, True, out)
+            _pass(piece.data, Who.PERSON, out)
         elif piece.kind is Kind.TEXT:
             text = piece.data.decode("utf-8", "replace")
             out.append(Command(text[0]))
-            _pass(piece.data[len(text[0].encode()) :], True, out)
+            _pass(piece.data[len(text[0].encode()) :], Who.PERSON, out)
         else:
             out.append(Command(_character(piece)))
 
 
-def _pass(data: bytes, person: bool, out: list[Passed | Command]) -> None:
+def _pass(data: bytes, who: Who, out: list[Passed | Command]) -> None:
     if not data:
         return
     last = out[-1] if out else None
-    if isinstance(last, Passed) and last.person is person:
-        out[-1] = Passed(last.data + data, person)
+    if isinstance(last, Passed) and last.who is who:
+        out[-1] = Passed(last.data + data, who)
     else:
-        out.append(Passed(data, person))
+        out.append(Passed(data, who))
 
 
 def _encoded(piece: Piece) -> tuple[int, int, int] | None:
@@ -152,14 +169,17 @@ def _character(piece: Piece) -> str:
     return {"/": "?"}.get(character, character.upper()) if key[1] & _SHIFT else character
 
 
-def _is_person(piece: Piece) -> bool:
+def _who(piece: Piece) -> Who:
     if piece.kind is Kind.STRING:
-        return False
+        return Who.ANSWER
     if piece.kind is not Kind.CSI:
-        return True
+        return Who.PERSON
     if mouse := _MOUSE.match(piece.data):
-        return not int(mouse[1]) & _MOTION
+        return Who.REPORT if int(mouse[1]) & _MOTION else Who.PERSON
     if position := _POSITION.match(piece.data):
         # A cursor position in row 1, columns 2 to 8, reads the same as F3 with a modifier: a key is never dropped.
-        return position[1] == b"1" and b"2" <= position[2] <= b"8" and len(position[2]) == 1
-    return _ANSWER.match(piece.data) is None
+        key = position[1] == b"1" and b"2" <= position[2] <= b"8" and len(position[2]) == 1
+        return Who.PERSON if key else Who.ANSWER
+    if _REPORT.match(piece.data):
+        return Who.REPORT
+    return Who.ANSWER if _ANSWER.match(piece.data) else Who.PERSON

@@ -18,7 +18,7 @@ from __future__ import annotations
 from switchboard.page.messages import Attach, Attached, Detach, Focus, PageMessage, Resync, Size
 from switchboard.page.terminal.cutter import Cutter
 from switchboard.sessions.modes import TerminalModes
-from switchboard.sessions.sequences import SequenceReader
+from switchboard.sessions.sequences import Query, SequenceReader
 
 MAX_WAITING = 1024 * 1024
 """Bytes that may wait for the terminal before output is skipped: twice a whole replay."""
@@ -36,8 +36,37 @@ MAIN_SCREEN = b"\x1b[?1047l\x1b[?1049l"
 """Back from the alternate screen, when the output that would tell was dropped."""
 
 
+class _Modes:
+    """The modes of a session and of the terminal that shows it. `now`: after all output that has come. `written`: what
+    the terminal is in. `queried`: whether output that was written asked the terminal something."""
+
+    def __init__(self) -> None:
+        self.now = self.written = TerminalModes()
+        self.queried = False
+        self._reader = SequenceReader()
+
+    def feed(self, data: bytes, *, written: bool) -> None:
+        for event in self._reader.feed(data):
+            self.now = self.now.after(event)
+            self.queried |= written and isinstance(event, Query)
+        if written:
+            self.written = self.now
+
+    def restart(self) -> None:
+        """The output begins again."""
+        self.now, self._reader = TerminalModes(), SequenceReader()
+
+    def left(self) -> TerminalModes:
+        """The terminal is put back; return what it was in."""
+        written, self.written = self.written, TerminalModes()
+        return written
+
+
 class Viewing:
-    """The shown session. Methods return bytes for the terminal or messages for the host."""
+    """The shown session. Methods return bytes for the terminal or messages for the host.
+
+    `owner`: this terminal's size is in force, so it may answer queries. `skipping`: see above.
+    """
 
     def __init__(self) -> None:
         self.handle: int | None = None
@@ -49,11 +78,13 @@ class Viewing:
         self._live = 0
         self._clear = False
         self._cutter = Cutter()
-        self._reader = SequenceReader()
-        self._modes = TerminalModes()
-        """The session's modes after everything that has come."""
-        self._written = TerminalModes()
-        """The terminal's modes: after everything that was written."""
+        self._modes = _Modes()
+
+    @property
+    def queried(self) -> bool:
+        """Whether the session has asked the terminal something since it is shown. Before that, an answer can only be to
+        another session's question."""
+        return self._modes.queried
 
     # --- which session
 
@@ -61,7 +92,7 @@ class Viewing:
         """Show a session from the start of what the host still has; its size becomes this terminal's."""
         messages: list[PageMessage] = [] if self.handle in {None, handle} else [Detach(self.handle or 0)]
         self.handle = handle
-        self.owner = self.skipping = self._clear = False
+        self.owner = self.skipping = self._clear = self._modes.queried = False
         self._start(None)
         return [*messages, self._attach(), Focus(handle, columns, rows)]
 
@@ -114,13 +145,9 @@ class Viewing:
         if handle != self.handle or self._awaited.get(handle):
             return b""
         ready = self._cutter.feed(data)
-        for event in self._reader.feed(data):
-            self._modes = self._modes.after(event)
+        self._modes.feed(data, written=not self.skipping)
         self._position = seq + len(data) - self._cutter.kept if seq >= self._live else None
-        if self.skipping:
-            return b""
-        self._written = self._modes
-        return ready
+        return b"" if self.skipping else ready
 
     def resync(self, said: Resync) -> bytes:
         """The host has left something out: begin again on a clean screen."""
@@ -163,8 +190,8 @@ class Viewing:
 
     def restored(self, *, dropped: bool = False) -> bytes:
         """Return what undoes all that the shown session has switched on. `dropped`: not all output was written."""
-        written, self._written = self._written, TerminalModes()
-        return DRAW + written.leave() + (self._modes.leave() + MAIN_SCREEN if dropped else b"")
+        written = self._modes.left()
+        return DRAW + written.leave() + (self._modes.now.leave() + MAIN_SCREEN if dropped else b"")
 
     # --- parts
 
@@ -178,7 +205,7 @@ class Viewing:
         self._position = None
         self._cutter.restart()
         if asked is None:
-            self._modes, self._reader = TerminalModes(), SequenceReader()
+            self._modes.restart()
 
     def _anew(self, asked: int | None) -> None:
         self._start(asked)
@@ -189,5 +216,5 @@ class Viewing:
         clean = self.restored() + CLEAR
         if not self._asked:
             return clean
-        self._written = self._modes
-        return clean + self._modes.restore()
+        self._modes.written = self._modes.now
+        return clean + self._modes.now.restore()

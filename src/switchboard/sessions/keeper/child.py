@@ -91,3 +91,12 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], slave: int, report: 
         os.write(report, f"could not {step}: {error}".encode("utf-8", "replace"))
     finally:
         os._exit(127)
+
+
+def start_identity(pid: int) -> str:
+    """Return field 22 of the process's stat file, or an empty text where there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return stat.read().rpartition(b")")[2].split()[19].decode("ascii")
+    except (OSError, IndexError, UnicodeDecodeError):
+        return ""

@@ -23,7 +23,7 @@ from typing import Any
 from switchboard.common.frames import FrameError, FrameReader
 from switchboard.common.peers import peer_is_us
 from switchboard.sessions.keeper import protocol
-from switchboard.sessions.keeper.child import SpawnError, make_memory, spawn
+from switchboard.sessions.keeper.child import SpawnError, make_memory, spawn, start_identity
 from switchboard.sessions.keeper.ring import Ring
 
 READ_BYTES = 16 * 1024
@@ -85,15 +85,6 @@ class Held:
         self.unmap()
         os.close(self.master)
         os.close(self.memory)
-
-
-def start_identity(pid: int) -> str:
-    """Return field 22 of the process's stat file, or an empty text where there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            return stat.read().rpartition(b")")[2].split()[19].decode("ascii")
-    except (OSError, IndexError, UnicodeDecodeError):
-        return ""
 
 
 class Keeper:
@@ -377,6 +368,8 @@ def main(folder: str) -> int:
     signal.alarm(LOCK_SECONDS)
     fcntl.flock(lock, fcntl.LOCK_EX)
     signal.alarm(0)
+    os.ftruncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
     path = os.path.join(folder, "keeper.sock")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
