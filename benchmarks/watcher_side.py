@@ -1,11 +1,11 @@
-"""Our watcher over terminals in memory, in one process with the script that writes the requests.
+"""One turn of our trigger watcher over terminals in memory, in one process with the script that writes the requests.
 
     python benchmarks/watcher_side.py N ENTER_DELAY_MS VERIFY_MS burst|paced
 
-Prints one JSON line: {N, total_ms, per_s, lat_p50, lat_p99}; a latency is the time from a request's rename to the first
-byte written, in milliseconds. A peer that takes the same arguments and prints the same line can be compared with it
-(see docs/benchmarks.md), so what is measured here is fixed: the same requests, the session busy from its Enter on, the
-same loop of writing, the same look for results every 2 ms.
+Prints one JSON line: {N, total_ms, per_s, lat_p50, lat_p99}. A latency is the time from a request's rename to the first
+byte written, in milliseconds. A peer takes the same arguments, does the same work and prints the same line: requests
+`{"sessionId", "command"}` written beside the folder's watched names and renamed, each for a session of its own that is
+busy from its Enter on; then a look at the results every 2 ms until all are there.
 """
 
 from __future__ import annotations
@@ -20,62 +20,66 @@ import uuid
 from functools import partial
 
 from switchboard.delivery.keystrokes import ENTER
-from switchboard.delivery.memory import MemoryTerminal, MemoryTerminals
+from switchboard.delivery.memory import MemoryTerminals
 from switchboard.triggers.watcher import TriggerWatcher
 
+PACE_SECONDS = 0.02
+LOOK_SECONDS = 0.002
 
-class AnySession(MemoryTerminals):
-    """Every id is an open session, made when it is asked for."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.first_byte: dict[str, int] = {}
+class FirstBytes:
+    """Open terminals, and when each was written to first."""
 
-    def find(self, session_id: str) -> MemoryTerminal:
-        return super().find(session_id) or self.add(session_id, on_write=partial(self._wrote, session_id))
+    def __init__(self, sessions: list[str]) -> None:
+        self.terminals = MemoryTerminals()
+        self.at: dict[str, int] = {}
+        self._open = {
+            session: self.terminals.add(session, on_write=partial(self._written, session)) for session in sessions
+        }
 
-    def _wrote(self, session_id: str, data: bytes) -> None:
-        self.first_byte.setdefault(session_id, time.perf_counter_ns())
+    def _written(self, session: str, data: bytes) -> None:
+        if session not in self.at:
+            self.at[session] = time.perf_counter_ns()
         if data == ENTER:
-            self.find(session_id).update(busy=True)
+            self._open[session].update(busy=True)
 
 
-async def measure(folder: str, count: int, paced: bool) -> dict[str, float]:
+async def turn(folder: str, count: int, paced: bool) -> dict[str, float]:
     """Send `count` requests through a watcher on `folder` and wait for their results."""
-    terminals = AnySession()
-    results = os.path.join(folder, "processed")
+    sessions = [str(uuid.uuid4()) for _ in range(count)]
+    first = FirstBytes(sessions)
+    results = f"{folder}/processed"
     renamed: dict[str, int] = {}
-    async with TriggerWatcher(terminals, folder):
+    async with TriggerWatcher(first.terminals, folder):
         await asyncio.sleep(0.2)
         begin = time.perf_counter_ns()
-        for number in range(count):
-            session = str(uuid.uuid4())
-            temporary = os.path.join(folder, f"{session}.tmp")
+        for number, session in enumerate(sessions):
+            temporary = f"{folder}/{session}.tmp"
             with open(temporary, "w", encoding="utf-8") as file:
                 file.write(json.dumps({"sessionId": session, "command": f"hello {number}"}))
             renamed[session] = time.perf_counter_ns()
-            os.rename(temporary, os.path.join(folder, f"{session}.json"))
+            os.rename(temporary, f"{folder}/{session}.json")
             if paced:
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(PACE_SECONDS)
         while sum(name.endswith(".result.json") for name in os.listdir(results)) < count:
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(LOOK_SECONDS)
         total_ms = (time.perf_counter_ns() - begin) / 1e6
-    latencies = sorted((terminals.first_byte[session] - at) / 1e6 for session, at in renamed.items())
+    latencies = sorted((first.at[session] - at) / 1e6 for session, at in renamed.items())
     return {
         "N": count,
         "total_ms": total_ms,
         "per_s": count / (total_ms / 1e3),
-        "lat_p50": latencies[count >> 1],
+        "lat_p50": latencies[count // 2],
         "lat_p99": latencies[int(count * 0.99)],
     }
 
 
 def main() -> None:
-    count, enter_delay, verify, pace = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+    count, enter_delay, verify, pace = sys.argv[1:]
     os.environ["SWITCHBOARD_SUBMIT_ENTER_DELAY_MS"] = enter_delay
     os.environ["SWITCHBOARD_SUBMIT_VERIFY_MS"] = verify
     with tempfile.TemporaryDirectory(prefix="bench-triggers-") as folder:
-        print(json.dumps(asyncio.run(measure(folder, count, pace == "paced"))))
+        print(json.dumps(asyncio.run(turn(folder, int(count), pace == "paced"))))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import termios
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -210,18 +211,22 @@ async def test_a_terminal_that_hangs_up(stack: AsyncExitStack, host: PageHost) -
     assert await screen.ended() == 128 + signal.SIGHUP
 
 
-async def test_stopped_and_continued(stack: AsyncExitStack, host: PageHost) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
+async def test_stopped_and_continued(stack: AsyncExitStack, host: PageHost, number: signal.Signals) -> None:
     screen = await shown(stack, host)
-    screen.signal(signal.SIGTSTP)
+    screen.signal(number)
     async with asyncio.timeout(PATIENCE):
         await asyncio.to_thread(os.waitid, os.P_PID, screen.pid, os.WSTOPPED | os.WNOWAIT)
-    assert screen.modes() == screen.modes_before
+    if number == signal.SIGTSTP:
+        assert screen.modes() == screen.modes_before
+    termios.tcsetattr(screen.slave, termios.TCSANOW, screen.modes_before)  # as a shell does with a stopped job
     screen.signal(signal.SIGCONT)
     assert await host.heard(Attach) == Attach(1)
     assert screen.modes() != screen.modes_before
     host.attached(1, live=5)
     host.print(1, 0, b"again")
     await screen.shows("again")
+    assert "welcome" not in screen.text
 
 
 async def test_the_size_follows_the_window(stack: AsyncExitStack, host: PageHost) -> None:
@@ -239,12 +244,13 @@ async def test_the_first_key_takes_the_size(stack: AsyncExitStack, host: PageHos
     screen.types(b"x")
     assert await host.heard(Focus) == Focus(1, 80, 24)
     await host.typed(1, b"x")
-    screen.types(b"\x1b[24;80R")  # nothing was asked, so it answers another session
+    screen.types(b"\x1b[24;80Rz")  # nothing was asked, so it answers another session
+    await host.typed(1, b"z")
     host.print(1, 15, b"\x1b[6n?")
     await screen.shows("wide?")
     screen.types(b"\x1b[24;80Ry")
     await host.typed(1, b"\x1b[24;80Ry")
-    assert host.all_typed() == b"x\x1b[24;80Ry"
+    assert host.all_typed() == b"xz\x1b[24;80Ry"
 
 
 @pytest.mark.parametrize("left_behind", [False, True], ids=["in order", "killed"])

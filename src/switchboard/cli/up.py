@@ -16,7 +16,7 @@ def main(argv: Sequence[str]) -> int:
     """Return 0 after an orderly end, 1 when the host cannot start."""
     parser = argparse.ArgumentParser(
         prog="switchboard up",
-        description="Start the host. It runs until SIGTERM or Ctrl-C; sessions outlive it and the next host adopts them.",
+        description="Start the host. It runs until SIGTERM or Ctrl-C. Sessions outlive it; the next host adopts them.",
     )
     parser.add_argument(
         "--port", type=_port, default=0, metavar="N", help="port of the browser page (default: any free one)"

@@ -76,6 +76,7 @@ class ChainDelivery:
                 down_since = await self._initial_wait(deadline)
                 previous = _Previous()
                 for index, step in enumerate(request.chain):
+                    self._index = index
                     previous = await self._step(index, step, deadline, previous, down_since)
                     down_since = None
         except _Failed as failed:

@@ -589,7 +589,7 @@ async def test_a_moment_that_was_lost_while_the_line_was_taken_is_waited_for_aga
     asking = asyncio.create_task(stage.carry_out(IDLE), name="request")
     await stage.clock.advance(200)
     await taken.__aexit__(None, None, None)
-    await stage.clock.advance(5000)
+    await stage.clock.advance(6000)
     await asking
     assert stage.writes[0] == (1300, b"hello")
 

@@ -1,0 +1,215 @@
+"""`switchboard doctor`: what is found, what is missing, what to do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from switchboard import __version__
+from switchboard.cli.reach import host_data_dir, socket_path
+from switchboard.clis.descriptor_files import scan_descriptors
+from switchboard.clis.procfs import ProcFs
+from switchboard.clis.profiles import AGENT, PROFILES
+from switchboard.common.settings import SettingsError, TriggerSettings
+from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, request
+from switchboard.page.messages import Listing, ListSessions
+from switchboard.sessions.environment import SESSION_MARKERS
+
+Level = Literal["ok", "note", "problem"]
+
+VERSION_SECONDS = 10.0
+MIN_INOTIFY_INSTANCES = 128
+MIN_INOTIFY_WATCHES = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. `remedy` says what to do about a note or a problem."""
+
+    level: Level
+    text: str
+    remedy: str | None = None
+
+
+def main(argv: Sequence[str]) -> int:
+    """Return 0 when nothing stands in the way of working, 1 when something does."""
+    parser = argparse.ArgumentParser(
+        prog="switchboard doctor", description="Say what is found, missing, and to be done."
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON array of findings")
+    options = parser.parse_args(argv)
+    findings = list(examine(os.environ))
+    if options.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            print(f"{finding.level:<8} {finding.text}")
+            if finding.remedy:
+                print(f"{'':<8} → {finding.remedy}")
+    return 1 if any(finding.level == "problem" for finding in findings) else 0
+
+
+def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Look at everything that a host, a session and a trigger need."""
+    yield Finding("ok", f"Switchboard {__version__} on Python {sys.version.split()[0]} ({sys.executable})")
+    if not sys.platform.startswith("linux"):
+        yield Finding("note", "This is not Linux: what is known of other processes is weaker here, and less tested")
+    try:
+        yield from _data_directory(environment)
+        yield from _host(environment)
+        yield from _trigger_folder(environment)
+        yield from _descriptors(environment)
+    except SettingsError as error:
+        yield Finding("problem", str(error), "set HOME, or the variables in docs/configuration.md")
+    yield from _watching()
+    yield from _programs(environment)
+    inherited = sorted(SESSION_MARKERS & environment.keys())
+    if inherited:
+        yield Finding(
+            "note", f"This shell runs inside an agent session ({', '.join(inherited)}); sessions do not inherit that"
+        )
+
+
+def _data_directory(environment: Mapping[str, str]) -> Iterator[Finding]:
+    path = host_data_dir(environment)
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        yield Finding("ok", f"Data directory {path}: not there yet, made by the first `switchboard up`")
+        return
+    except OSError as error:
+        yield Finding("problem", f"Data directory {path}: {error.strerror}", "choose another with SWITCHBOARD_DATA_DIR")
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        yield Finding("problem", f"Data directory {path} is not a folder", "move it away, or set SWITCHBOARD_DATA_DIR")
+    elif found.st_uid != os.geteuid():
+        yield Finding(
+            "problem", f"Data directory {path} belongs to another user", "choose one with SWITCHBOARD_DATA_DIR"
+        )
+    elif found.st_mode & 0o022:
+        yield Finding("problem", f"Data directory {path} can be written by other users", f"chmod go-w {path}")
+    else:
+        yield Finding("ok", f"Data directory {path}")
+
+
+def _host(environment: Mapping[str, str]) -> Iterator[Finding]:
+    path = socket_path(environment)
+    try:
+        answer = request(path, ListSessions(1, 0), timeout=5)
+    except HostUnavailable as error:
+        yield Finding("note", f"Host: {error}", "switchboard up")
+    except (HostSilent, HostRefused) as error:
+        yield Finding("problem", f"Host: {error}", "end it with SIGTERM and start it again: sessions go on meanwhile")
+    else:
+        count = len(answer.sessions) if isinstance(answer, Listing) else 0
+        yield Finding("ok", f"Host is running at {path} with {count} sessions")
+
+
+def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:
+    path = os.path.abspath(TriggerSettings(environment).triggers_dir)
+    processed = os.path.join(path, "processed")
+    if not os.path.lexists(path):
+        yield Finding("ok", f"Trigger folder {path}: not there yet, made by the first `switchboard up`")
+        return
+    if not os.path.isdir(path):
+        yield Finding(
+            "problem", f"Trigger folder {path} is not a folder", "move it away, or set SWITCHBOARD_TRIGGERS_DIR"
+        )
+        return
+    if os.path.islink(path):
+        yield Finding("note", f"Trigger folder {path} is a symbolic link to {os.path.realpath(path)}")
+    writable = os.access(path, os.W_OK | os.X_OK)
+    if not writable or (os.path.exists(processed) and not os.access(processed, os.W_OK | os.X_OK)):
+        yield Finding(
+            "problem", f"Trigger folder {path} or its processed/ is not writable", f"chmod u+rwx {path} {processed}"
+        )
+        return
+    if os.stat(path).st_mode & 0o002:
+        text = f"Trigger folder {path} can be written by everyone: they could type into your sessions"
+        yield Finding("problem", text, f"chmod go-w {path}")
+    waiting = sum(name.endswith(".json") for name in os.listdir(path))
+    yield Finding("ok", f"Trigger folder {path}" + (f", {waiting} requests waiting" if waiting else ""))
+
+
+def _descriptors(environment: Mapping[str, str]) -> Iterator[Finding]:
+    processes = ProcFs()
+    for profile in PROFILES.values():
+        folder = profile.sessions_dir(environment)
+        if folder is None or not os.path.isdir(folder):
+            continue
+        scan = scan_descriptors(folder)
+        if scan.unreadable:
+            yield Finding("note", f"{profile.title}: {scan.unreadable}", "see who writes that file; it hides a session")
+        stale = [(name, one) for name, one in scan.found if not processes.is_same(one.pid, one.proc_start)]
+        for name, one in stale[:10]:
+            yield Finding(
+                "note",
+                f"{profile.title}: {folder}/{name} names session {one.session_id}, whose process has ended",
+                "delete the file if that session runs nowhere else (in a container, say)",
+            )
+        if len(stale) > 10:
+            yield Finding("note", f"{profile.title}: {len(stale) - 10} more such files in {folder}")
+
+
+def _watching() -> Iterator[Finding]:
+    if not sys.platform.startswith("linux"):
+        return
+    for name, least in (("max_user_instances", MIN_INOTIFY_INSTANCES), ("max_user_watches", MIN_INOTIFY_WATCHES)):
+        try:
+            with open(f"/proc/sys/fs/inotify/{name}", encoding="ascii") as file:
+                limit = int(file.read())
+        except (OSError, ValueError):
+            continue
+        if limit < least:
+            yield Finding(
+                "note", f"inotify {name} is {limit}: other programs may use it up", f"sysctl fs.inotify.{name}={least}"
+            )
+
+
+def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
+    found_any = False
+    for profile in PROFILES.values():
+        if profile.name == AGENT.name or profile.kind != "agent":
+            continue
+        command = profile.command(environment, sys.executable)[0]
+        path = shutil.which(command, path=environment.get("PATH"))
+        if path is None:
+            continue
+        found_any = True
+        yield Finding("ok", f"{profile.title}: {path} {_version(path, environment)}".rstrip())
+        for caution in profile.cautions:
+            yield Finding("note", caution)
+    if shutil.which("claude", path=environment.get("PATH")) is None and not environment.get("SWITCHBOARD_CLAUDE"):
+        yield Finding(
+            "note",
+            "Claude Code was not found",
+            "install it, or set SWITCHBOARD_CLAUDE to its path; the built-in agent works without it",
+        )
+    if not found_any:
+        yield Finding("ok", "The built-in agent is always there: `switchboard demo` shows it")
+    if sys.platform.startswith("linux") and shutil.which("bwrap", path=environment.get("PATH")) is None:
+        yield Finding("note", "bubblewrap was not found: sessions cannot be sandboxed", "apt-get install bubblewrap")
+
+
+def _version(path: str, environment: Mapping[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=VERSION_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "(does not answer --version)"
+    line = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0]
+    return f"({line[:60]})" if line else ""

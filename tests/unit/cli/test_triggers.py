@@ -1,0 +1,82 @@
+"""Exit codes of commands that wait for a result, and what they write."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from switchboard.cli.triggers import (
+    TriggerFolderError,
+    exit_code,
+    read_result,
+    result_path,
+    wait_result,
+    write_trigger,
+)
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        ({"ok": True}, 0),
+        ({"ok": True, "uncertain": True}, 0),
+        ({"ok": False, "wrote": False}, 1),
+        ({"ok": False, "wrote": False, "uncertain": False}, 1),
+        ({"ok": False, "wrote": False, "uncertain": True}, 3),
+        ({"ok": False, "wrote": True}, 3),
+        ({"ok": False}, 3),
+        ({"ok": "true"}, 3),
+        ({}, 3),
+    ],
+)
+def test_exit_codes(result: dict[str, object], code: int) -> None:
+    assert exit_code(result) == code
+
+
+def test_a_request_is_complete_and_private_when_it_appears(tmp_path: Path) -> None:
+    name = write_trigger(str(tmp_path), {"sessionId": "x", "command": "ü\udcff"})
+    path = tmp_path / f"{name}.json"
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text("ascii")) == {"sessionId": "x", "command": "ü\udcff"}
+
+
+def test_a_missing_folder_is_said_with_its_remedy(tmp_path: Path) -> None:
+    with pytest.raises(TriggerFolderError, match=r"does not exist; start a host \(`switchboard up`\)"):
+        write_trigger(str(tmp_path / "none"), {})
+
+
+def test_a_result_is_read_once_it_is_there(tmp_path: Path) -> None:
+    (tmp_path / "processed").mkdir()
+    assert read_result(str(tmp_path), "a") is None
+    path = Path(result_path(str(tmp_path), "a"))
+    path.write_text('{"ok":true}')
+    assert wait_result(str(tmp_path), "a", 0.0, quiet=True) == {"ok": True}
+    path.write_text("[]")
+    assert read_result(str(tmp_path), "a") == {"ok": False, "error": "the result is no object"}
+    path.write_text("{")
+    with pytest.raises(TriggerFolderError, match="cannot be read"):
+        read_result(str(tmp_path), "a")
+
+
+def test_waiting_wakes_when_the_result_is_renamed_into_place(tmp_path: Path) -> None:
+    import threading
+
+    processed = tmp_path / "processed"
+    processed.mkdir()
+
+    def publish() -> None:
+        (processed / "a.tmp").write_text('{"ok":true}')
+        os.rename(processed / "a.tmp", processed / "a.result.json")
+
+    timer = threading.Timer(0.05, publish)
+    timer.start()
+    assert wait_result(str(tmp_path), "a", 20.0, quiet=True) == {"ok": True}
+    timer.join()
+
+
+def test_waiting_ends_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "processed").mkdir()
+    assert wait_result(str(tmp_path), "a", 0.01, quiet=False) is None
+    assert capsys.readouterr().err == ""
