@@ -138,7 +138,9 @@ async def test_a_chain_of_one_does_not_wait_for_the_end_of_its_turn() -> None:
 
 async def test_background_work_that_holds_busy_is_overruled_by_the_transcript() -> None:
     stage = Stage()
-    stage.show(status="busy", transcript=transcript(closed_at=stage.stamp(-9000), modified_at=stage.stamp(-9000)))
+    stage.show(
+        status="busy", busy=True, transcript=transcript(closed_at=stage.stamp(-9000), modified_at=stage.stamp(-9000))
+    )
     entry = (stage.stamp(80), "one")
     stage.when("\r", after=60, transcript=transcript(entry, modified_at=stage.stamp(410)))
     stage.when(
