@@ -54,7 +54,7 @@ def session(handle: int, name: str, status: str, project: str, minutes: int, **m
 
 
 def sample() -> Model:
-    shop, site = "/home/sam/work/shop", "/home/sam/work/site"
+    shop, site = "/home/sam/code/shop", "/home/sam/code/site"
     model = Model(Where(shop, "/home/sam"))
     sessions = [
         session(1, "Refactor the parser", "busy", shop, 3),

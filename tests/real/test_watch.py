@@ -56,7 +56,14 @@ async def host(stack: AsyncExitStack, tmp_path: Path) -> PageHost:
 
 
 async def watch(
-    stack: AsyncExitStack, host: PageHost, wanted: str = "", *, columns: int = 80, rows: int = 24, **env: str
+    stack: AsyncExitStack,
+    host: PageHost,
+    wanted: str = "",
+    *,
+    columns: int = 80,
+    rows: int = 24,
+    before: str = "",
+    **env: str,
 ) -> Screen:
     environment = {
         "PATH": os.environ["PATH"],
@@ -67,7 +74,7 @@ async def watch(
         "SWITCHBOARD_TEST_MARK": os.environ["SWITCHBOARD_TEST_MARK"],
         **env,
     }
-    arguments = [sys.executable, "-c", WATCH, host.path, wanted]
+    arguments = [sys.executable, "-c", before + WATCH, host.path, wanted]
     return await stack.enter_async_context(Screen(arguments, environment, columns=columns, rows=rows))
 
 
@@ -119,6 +126,28 @@ async def test_a_session_is_passed_through(stack: AsyncExitStack, host: PageHost
     keys = bytes(b for b in range(256) if b not in (0x1B, 0x1D)) + b"\x1b[A\x1b\x1d\x1d"
     screen.types(keys)
     await host.typed(2, keys[:-1])
+
+
+async def test_a_long_paste_arrives_whole(stack: AsyncExitStack, host: PageHost) -> None:
+    screen = await shown(stack, host)
+    paste = b"\x1b[200~" + os.urandom(150_000).hex().encode() + b"\x1dl\r\n\t\x1b[201~"
+    pasting = asyncio.create_task(screen.pastes(paste), name="paste")
+    await host.typed(1, paste)
+    await pasting
+
+
+async def test_a_host_that_takes_nothing_for_a_while(stack: AsyncExitStack, host: PageHost) -> None:
+    """What is typed waits in the terminal, not in the page's memory, and nothing of it is lost."""
+    screen = await shown(stack, host)
+    host.listens.clear()
+    typed = os.urandom(3_000_000).hex().encode()
+    pasting = asyncio.create_task(screen.pastes(typed), name="paste")
+    done, _ = await asyncio.wait([pasting], timeout=1.0)
+    assert not done
+    assert memory_of(screen.pid) < 60
+    host.listens.set()
+    await host.typed(1, typed)
+    await pasting
 
 
 async def test_switching_between_sessions_and_the_list(stack: AsyncExitStack, host: PageHost) -> None:
@@ -423,6 +452,17 @@ async def test_another_version_of_the_host(stack: AsyncExitStack, host: PageHost
     host.say(messages.Problem("this host speaks page protocol 2"))
     assert await screen.ended() == 1
     assert "switchboard watch: the host refused this page: this host speaks page protocol 2" in screen.text
+    assert screen.modes() == screen.modes_before
+
+
+async def test_a_fault_of_the_page_itself_restores_the_terminal(stack: AsyncExitStack, host: PageHost) -> None:
+    fault = "from switchboard.page.terminal import model\nmodel.Model.press = None\n"
+    screen = await watch(stack, host, before=fault)
+    await host.heard(Ready)
+    screen.types(b"j")
+    await host.heard(Bye)
+    assert await screen.ended() == 1
+    assert "TypeError" in screen.text  # what becomes of it is the command's part
     assert screen.modes() == screen.modes_before
 
 

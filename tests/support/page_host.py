@@ -22,7 +22,10 @@ M = TypeVar("M")
 
 
 class PageHost:
-    """A host at `path`. Serves one page at a time; the next one replaces it."""
+    """A host at `path`. Serves one page at a time; the next one replaces it.
+
+    `greets`: answers `hello` by itself. While `listens` is clear, nothing is read.
+    """
 
     def __init__(self, path: str, sessions: list[SessionInfo] | None = None) -> None:
         self.path = path
@@ -31,6 +34,8 @@ class PageHost:
         self.pages = 0
         self.page_gone = asyncio.Event()
         self.greets = True
+        self.listens = asyncio.Event()
+        self.listens.set()
         self._taken = 0
         self._changed = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
@@ -125,7 +130,7 @@ class PageHost:
         self._writer = writer
         frames = FrameReader(messages.MAX_MESSAGE)
         try:
-            while data := await reader.read(65536):
+            while await self.listens.wait() and (data := await reader.read(65536)):
                 for kind, body in frames.feed(data):
                     self._take(kind, body)
         except ConnectionError:

@@ -95,7 +95,22 @@ class Screen:
         return termios.tcgetattr(self.slave)
 
     def types(self, data: bytes) -> None:
-        os.write(self.master, data)
+        assert os.write(self.master, data) == len(data)
+
+    async def pastes(self, data: bytes) -> None:
+        """Type more than a terminal takes at once."""
+        loop = asyncio.get_running_loop()
+        left = memoryview(data)
+        while left:
+            room = asyncio.Event()
+            loop.add_writer(self.master, room.set)
+            try:
+                await room.wait()
+                left = left[os.write(self.master, left) :]
+            except BlockingIOError:
+                continue
+            finally:
+                loop.remove_writer(self.master)
 
     def read(self, wanted: bool) -> None:
         if wanted is self._reading:

@@ -75,6 +75,7 @@ DRIVERS = frozenset(
         "agent.work",
         "cli.agent",
         "cli.demo",
+        "cli.doctor",
         "cli.down",
         "cli.ls",
         "cli.main",

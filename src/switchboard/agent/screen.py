@@ -19,7 +19,6 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import FormattedText
-from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyPress
@@ -31,6 +30,7 @@ from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
+from switchboard.agent.history import History
 from switchboard.agent.view import View, above_box, footer
 
 BOX_ROWS = 10
@@ -103,7 +103,8 @@ class Screen:
         self._view = View()
         self._output = _Output(stdout, lambda: _size(stdout), term=term, enable_cpr=False)
         self._output.write_raw("\x1b[?2004h")
-        self._buffer = Buffer(history=InMemoryHistory(), multiline=True)
+        self._buffer = Buffer(multiline=True)
+        self._history = History()
         self._app: Application[int] = Application(
             layout=Layout(self._layout()),
             style=_STYLE,
@@ -172,20 +173,25 @@ class Screen:
     def take(self) -> str:
         """Empty the box into the history, and return what it held."""
         text = self._buffer.text
-        self._buffer.reset(append_to_history=True)
+        self._buffer.reset()
+        self._history = self._history.added(text)
         return text
 
     def recall(self, step: int) -> None:
         """Move a line up (-1) or down (1), or to the prompt before or after when there is no such line."""
-        with set_app(self._app):
-            if step < 0:
-                self._buffer.auto_up()
-            else:
-                self._buffer.auto_down()
+        document = self._buffer.document
+        if step < 0 and document.cursor_position_row > 0:
+            self._buffer.cursor_up()
+        elif step > 0 and document.cursor_position_row < document.line_count - 1:
+            self._buffer.cursor_down()
+        else:
+            self._history, text = self._history.moved(step, self._buffer.text)
+            if text is not None:
+                self.fill(text)
 
     def remember(self, prompt: str) -> None:
         """Put an earlier prompt into the history."""
-        self._buffer.history.append_string(prompt)
+        self._history = self._history.added(prompt)
 
     # -- its life
 

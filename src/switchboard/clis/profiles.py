@@ -144,10 +144,10 @@ def through_login_shell(shell: str, cwd: str, argv: Sequence[str]) -> list[str]:
     return [shell, "-l", "-i", "-c", f"cd {shlex.quote(cwd)} && exec {shlex.join(argv)}"]
 
 
-# One write of over 800 characters turns into a paste in Claude Code, and then the transcript no longer shows the text
-# as it was sent. Chunks of 512 bytes arrived exactly with pauses of 2 to 150 ms; 10 ms keeps off the lower edge, where
-# a busy machine reads two chunks as one. Enter 50 ms later was taken ten times out of ten in both versions measured.
-_PLAIN = Typing(enter_delay_ms=50, chunk_bytes=512, chunk_gap_ms=10)
+# What Claude Code finds in one read of over 800 characters turns into a paste, and then the transcript no longer shows
+# the text as it was sent. The gate waits until each piece has been read; now and then the CLI still handles two pieces
+# at once, so a piece is small: with 512 bytes one prompt in 80 became a paste, with 256 none in 140.
+_PLAIN = Typing(enter_delay_ms=50, chunk_bytes=256, chunk_gap_ms=2)
 
 # A bracketed paste goes out whole, up to what a terminal takes at once: 4,096 characters of three bytes and the two
 # markers are less than this.

@@ -85,12 +85,12 @@ class Typing:
     """How text is put into a CLI (decision data of its profile).
 
     `enter_delay_ms`: pause between the text and its Enter, each a write of its own. `chunk_bytes`: no write is larger
-    (Claude Code turns one write of over 800 characters into a paste). `chunk_gap_ms`: pause between chunks.
+    (Claude Code turns one read of over 800 characters into a paste). `chunk_gap_ms`: pause between chunks.
     `bracketed_paste`: wrap the text in paste markers while the terminal has mode 2004 on.
     """
 
     enter_delay_ms: int = 50
-    chunk_bytes: int = 512
+    chunk_bytes: int = 256
     chunk_gap_ms: int = 2
     bracketed_paste: bool = False
 

@@ -8,8 +8,8 @@ watches then lists the folder. So the order that loses nothing is: watch first, 
 A folder is meant by its path, not by its inode. While the path names no folder, the nearest existing ancestor is
 watched for its return; symbolic links on the way are followed, and watched for being pointed elsewhere.
 
-Only the entries themselves are watched, not what happens inside sub-folders, nor what another machine does to a
-network file system.
+Only the entries themselves are watched: not what happens inside sub-folders, nor what another machine does to a
+network file system. A file that is written under one of its names (hard links) has changed under that name only.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from switchboard.common.facts import Facts
 
+EXITED = "session exited during wait"
+NOT_READING = "the CLI does not read its input; what was typed is left there and Enter was not pressed"
+
 Check = Callable[[Facts], str | None]
 """Evaluated immediately before a real write: None permits it, a text is the reason of the refusal."""
 

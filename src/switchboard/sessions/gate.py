@@ -5,6 +5,12 @@ carries a check that is asked immediately before each real write, also for a tai
 says no, the rest is dropped. From a delivery's first byte to its Enter, people's keystrokes are held; then they are let
 through in the order in which they were typed. People's keystrokes feed the composer model, deliveries do not: a
 delivery that ends with its text typed and no Enter sent does, because that text is now somebody's unsubmitted input.
+
+A program must have read each piece of a delivery before the next is written. What it finds in one go counts for it as
+one event, whoever wrote it in how many pieces: two pieces become a paste, and text with its Enter becomes a text with
+a line break. A pause between the writes is no answer (a busy machine, or a program that collects garbage, is longer
+away than any pause), so the terminal is asked. No kernel event says that input was read; the question is repeated every
+few milliseconds, for as long as a delivery has unread text, and never otherwise.
 """
 
 from __future__ import annotations
@@ -16,13 +22,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from switchboard.common.clock import Clock
+from switchboard.common.clock import Clock, sleep_until
 from switchboard.common.facts import Facts
-from switchboard.common.writing import Check, WriteRefused
+from switchboard.common.writing import NOT_READING, Check, WriteRefused
 from switchboard.sessions.composer import Composer
 
 MAX_QUEUED = 1024 * 1024
 """Keystrokes (or a paste) waiting for a terminal that does not read, in bytes; more is refused, not lost silently."""
+
+READ_MS = 10_000
+"""A program that has not read a delivery's text by then gets no Enter: it is stopped, or does not read at all."""
+
+LOOKS_MS = (1, 1, 2, 2, 4, 4, 8, 8, 16)
+"""Pauses between looks whether the text was read; the last one repeats."""
 
 ENTER = b"\r"
 ESCAPE = b"\x1b"
@@ -33,6 +45,7 @@ class Sink(Protocol):
 
     def write(self, data: bytes | memoryview) -> int: ...
     def when_writable(self, callback: Callable[[], None] | None) -> None: ...
+    def unread(self) -> bool: ...
 
 
 class Owner(Protocol):
@@ -116,6 +129,16 @@ class Gate:
                 self._unrecord(write)
                 self._pump()
             raise
+
+    async def taken(self) -> None:
+        """Wait until the program has read what was written. Raises `WriteRefused` when it does not."""
+        look, until = 0, self._clock.now() + READ_MS
+        while self._sink.unread():
+            now = self._clock.now()
+            if now >= until:
+                raise WriteRefused(NOT_READING, partial=True)
+            await sleep_until(self._clock, min(until, now + LOOKS_MS[min(look, len(LOOKS_MS) - 1)]))
+            look += 1
 
     def release(self) -> None:
         """Let people's held keystrokes through although no Enter was sent (a dialog opened, and is theirs to answer).
@@ -228,11 +251,13 @@ class GateLine:
         self._gate = gate
 
     async def write(self, data: bytes, check: Check) -> None:
-        """Write all of `data`; `check` is asked immediately before each real write.
+        """Write all of `data`, and wait until the program has read it; `check` is asked before each real write.
 
-        Raises `WriteRefused` when a check said no, `OSError` when the terminal is gone.
+        Raises `WriteRefused` when a check said no or the program does not read, `OSError` when the terminal is gone.
         """
         await self._gate.deliver(data, check)
+        if data != ENTER:
+            await self._gate.taken()
 
     def release(self) -> None:
         """Let people's held keystrokes through now; what was typed counts as unsubmitted input."""

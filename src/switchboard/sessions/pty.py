@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import select
 import struct
 import termios
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from switchboard.sessions.keeper.ring import Ring
 READ_BYTES = 16 * 1024
 READS_PER_TURN = 8
 """The kernel hands out at most 4 KiB per read; after 32 KiB other sessions get their turn."""
+
+
+OPEN_PEER = 0x5441
+"""Linux's TIOCGPTPEER: open the other end of this terminal, whatever its path means in this mount namespace."""
 
 
 class Pty:
@@ -84,6 +89,25 @@ class Pty:
             return os.write(self._master, data)
         except (BlockingIOError, InterruptedError):
             return 0
+
+    def unread(self) -> bool:
+        """Whether the program has still to read some of what was written. False where the system cannot tell.
+
+        Asked by polling the other end: a count of bytes (FIONREAD) would miss those still on their way inside the
+        kernel, which a poll moves along first. In line mode an unfinished line counts as read.
+        """
+        if self._closed:
+            return False
+        try:
+            peer = fcntl.ioctl(self._master, OPEN_PEER, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            poller = select.poll()
+            poller.register(peer, select.POLLIN)
+            return any(event & select.POLLIN for _, event in poller.poll(0))
+        finally:
+            os.close(peer)
 
     def when_writable(self, callback: Callable[[], None] | None) -> None:
         """Call back each time the terminal takes bytes again; None ends that."""

@@ -124,7 +124,7 @@ class Registry:
         return max([self._clock.now(), *(session.generation + 1 for session in self)])
 
     def _add(self, holding: Holding, profile: CliProfile, label: Label, adopted: bool) -> Session:
-        hooks = SessionHooks(self._changed, self._printed, self._follow_transcript)
+        hooks = SessionHooks(self._changed, self._printed, self._failed, self._follow_transcript)
         session = Session(holding, profile, label, self._clock, hooks, adopted)
         self._sessions[holding.handle] = session
         session.start()
@@ -189,6 +189,9 @@ class Registry:
     def _printed(self, session: Session) -> None:
         for listener in self._listeners:
             self._tell(listener.session_printed, session)
+
+    def _failed(self, session: Session, error: Exception) -> None:
+        self._log.error(f"session {session.handle}: following its output failed: {type(error).__name__}: {error}")
 
     def _tell(self, callback: Callable[[Session], None], session: Session) -> None:
         """One listener's or session's fault must not reach another session."""

@@ -16,6 +16,7 @@ from switchboard.clis.profiles import CliProfile
 from switchboard.common.clock import Clock
 from switchboard.common.facts import CliStatus, Facts, TurnEvidence, Typing
 from switchboard.common.feed import Feed
+from switchboard.common.writing import EXITED
 from switchboard.sessions.activity import TITLE_RULES
 from switchboard.sessions.composer import Composer
 from switchboard.sessions.gate import Gate, GateLine
@@ -33,11 +34,13 @@ DRAIN_BYTES = 1024 * 1024
 class SessionHooks:
     """What a session tells the registry: `changed(session)` for anything a list shows, `printed(session)` for output.
 
+    `failed(session, error)` is a fault of ours while following its output: the session goes on, and so do the others.
     `transcript(session)` gives the context that keeps `facts.value.transcript` up to date.
     """
 
     changed: Callable[[Session], None]
     printed: Callable[[Session], None]
+    failed: Callable[[Session, Exception], None]
     transcript: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
 
 
@@ -243,7 +246,7 @@ class Session:
         return self.facts.value
 
     def may_write(self) -> str | None:
-        return None if self.exit is None else "session exited during wait"
+        return None if self.exit is None else EXITED
 
     def composer_changed(self) -> None:
         self.label.composer = self._composer.snapshot()
@@ -263,6 +266,12 @@ class Session:
     # --- output ---
 
     def _printed(self, seq: int, data: bytes) -> None:
+        try:
+            self._follow(seq, data)
+        except Exception as error:  # noqa: BLE001 - the boundary of one session: its output must go on being read
+            self._hooks.failed(self, error)
+
+    def _follow(self, seq: int, data: bytes) -> None:
         activity_changed, modes_changed = self.screen.feed(data)
         if activity_changed or modes_changed:
             activity = self.screen.activity

@@ -11,6 +11,9 @@ from switchboard.common.clock import Clock, Instant
 from switchboard.sessions.session import Session
 
 
+DETACH = b"\x1a"
+
+
 class StopError(Exception):
     """The signal could not be sent. The text says why."""
 
@@ -20,9 +23,13 @@ def request_stop(session: Session, processes: ProcFs, force: bool = False) -> No
 
     A shell that waits for its child ignores SIGTERM, and a hang-up is what closing a terminal means. With `force`,
     SIGKILL to that process, the foreground group and the process that was started: only a person asks for that, it
-    leaves the CLI's files behind. Returns at once; the session's exit is the confirmation. Raises `StopError`.
+    leaves the CLI's files behind. A terminal that is attached to a background job detaches. Returns at once; the session's exit is the confirmation. Raises `StopError`.
     """
     if session.exit is not None:
+        return
+    if session.profile.kind == "attach" and not force:
+        # The job behind it is not this terminal's to end: its CLI detaches on Ctrl+Z.
+        session.type(DETACH)
         return
     number = signal.SIGKILL if force else signal.SIGHUP
     writer = session.label.writer

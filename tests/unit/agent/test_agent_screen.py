@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import os
 import pty
+import struct
+import termios
 from collections.abc import AsyncIterator
 
 import pyte
@@ -25,7 +29,7 @@ class Rig:
         self.pyte = pyte.Screen(COLUMNS, ROWS)
         self.stream = pyte.ByteStream(self.pyte)
         self.stdout = open(slave, "w", encoding="utf-8")  # noqa: SIM115  # closed with the rig
-        os.system(f"stty rows {ROWS} cols {COLUMNS} < {os.ttyname(slave)}")
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.screen = Screen(self.stdout, lambda: 0, "xterm-256color")
         self.task = asyncio.create_task(self.screen.run())
 
@@ -39,9 +43,10 @@ class Rig:
                 while (text in self.shown) is gone:
                     await ready.wait()
                     ready.clear()
-                    data = os.read(self.master, 65_536)
-                    self.raw += data
-                    self.stream.feed(data)
+                    with contextlib.suppress(BlockingIOError):
+                        data = os.read(self.master, 65_536)
+                        self.raw += data
+                        self.stream.feed(data)
         finally:
             loop.remove_reader(self.master)
 

@@ -142,7 +142,7 @@ def test_how_it_takes_text(profile: CliProfile, delay: int, bracketed: bool, who
     if whole:
         assert profile.typing.chunk_bytes >= 3 * 4096 + len("\x1b[200~\x1b[201~")
     else:
-        assert profile.typing.chunk_bytes == 512
+        assert profile.typing.chunk_bytes == 256
 
 
 @pytest.mark.parametrize(

@@ -524,7 +524,13 @@ def perform(step: tuple[str, str, str], folder: Path, number: int) -> None:
             case "delete":
                 (folder / name).unlink()
             case "link":
-                os.link(folder.with_name("outside"), folder / name)
+                # Of one file with two names in the folder, a change is told of the one that was used.
+                prepared = folder.with_name("outside")
+                prepared.write_text("-" * number)
+                try:
+                    os.link(prepared, folder / name)
+                finally:
+                    prepared.unlink()
             case "mkdir":
                 (folder / name).mkdir()
             case "rename":
@@ -554,7 +560,6 @@ def test_a_copy_kept_by_the_recipe_is_right_in_the_end(maker: Callable[[], Folde
         top = tmp_path.resolve() / str(next(numbers))
         folder = top / "watched"
         folder.mkdir(parents=True)
-        (top / "outside").write_text("linked")
         asyncio.run(follow(rounds, folder))
         shutil.rmtree(top)
 

@@ -10,8 +10,8 @@ from switchboard.page.terminal.viewing import CLEAR, DRAW, MAIN_SCREEN, TAIL, Vi
 SIZE = (80, 24)
 
 
-def attached(handle: int = 1, seq: int = 0, live: int | None = None, lost: int = 0, owner: bool = True) -> Attached:
-    return Attached(handle, seq, seq if live is None else live, lost, *SIZE, owner)
+def attached(handle: int = 1, seq: int = 0, live: int | None = None, lost: int = 0, modes: str = "") -> Attached:
+    return Attached(handle, seq, seq if live is None else live, lost, *SIZE, owner=True, modes=modes)
 
 
 def viewing(*outputs: tuple[int, bytes], seq: int = 0, live: int | None = None) -> Viewing:
@@ -21,6 +21,17 @@ def viewing(*outputs: tuple[int, bytes], seq: int = 0, live: int | None = None) 
     assert view.attached(attached(seq=seq, live=live)) == (b"", [])
     for at, data in outputs:
         view.output(1, at, data)
+    return view
+
+
+def unanswered(view: Viewing | None = None) -> Viewing:
+    """The connection was lost before the host answered: on the first attempt, or on the next one."""
+    if view is None:
+        view = Viewing()
+        view.show(1, *SIZE)
+    else:
+        view.lost()
+        view.again(*SIZE)
     return view
 
 
@@ -78,9 +89,10 @@ def test_output_of_an_earlier_attachment_is_not_written() -> None:
         pytest.param(viewing((0, b"abc\x1b[3")), 3, id="before a sequence that was cut"),
         pytest.param(viewing((0, b"abc\xe6\x97")), 3, id="before a character that was cut"),
         pytest.param(viewing((0, b"replay"), (100, b"live"), live=100), 104, id="replay, then live"),
-        pytest.param(viewing((0, b"replay"), (100, b""), live=100), 100, id="a replay that was sent to its end"),
-        pytest.param(viewing((0, b"replay"), live=100), None, id="in a replay"),
-        pytest.param(viewing(live=100), None, id="before a replay"),
+        pytest.param(viewing((0, b"replay"), live=100), 6, id="in a replay"),
+        pytest.param(viewing(live=100), 0, id="before a replay"),
+        pytest.param(unanswered(), None, id="before anything was sent"),
+        pytest.param(unanswered(viewing((0, b"abc"))), 3, id="lost again before the answer"),
     ],
 )
 def test_where_it_goes_on(view: Viewing, from_seq: int | None) -> None:
@@ -94,11 +106,21 @@ def test_without_a_gap_or_a_duplicate() -> None:
     assert view.output(1, 3, b"\x1b[31md") == b"\x1b[31md"
 
 
-def test_a_replay_that_was_broken_off_begins_on_a_clean_screen() -> None:
-    view = viewing((0, b"half a replay"), live=100)
+def test_a_replay_that_was_broken_off_goes_on_where_it_was() -> None:
+    view = viewing((0, b"half a "), live=100)
     again(view)
-    first, _ = view.attached(attached(live=100))
-    assert first.endswith(CLEAR)
+    assert view.attached(attached(seq=7, live=120)) == (b"", [])
+    assert view.output(1, 7, b"replay") == b"replay"
+
+
+def test_a_screen_that_was_to_be_cleared_still_is_after_a_break() -> None:
+    view = viewing((0, b"abc"))
+    view.skip()
+    view.output(1, 3, b"x" * 300_000)
+    view.recover()
+    assert again(view) == [Attach(1, 300_003 - TAIL), Focus(1, *SIZE)]
+    first, _ = view.attached(attached(seq=300_003 - TAIL, live=300_003))
+    assert CLEAR in first
 
 
 def test_bytes_that_are_lost_for_good() -> None:
@@ -134,12 +156,54 @@ def test_nothing_is_shown_again_when_nothing_was_shown() -> None:
     assert again(Viewing()) == []
 
 
+# --- modes that the host tells, because what set them is not held any more
+
+MODES = "\x1b[?1049h\x1b[?2004h"
+
+
+def test_a_late_page_is_told_the_modes() -> None:
+    view = Viewing()
+    view.show(1, *SIZE)
+    assert view.attached(attached(seq=1000, live=2000, modes=MODES)) == (MODES.encode(), [])
+    assert view.output(1, 1000, b"31m\nx") == b"\nx"
+    assert b"\x1b[?1049l" in view.restored()
+
+
+def test_modes_after_lost_bytes_replace_those_that_were_followed() -> None:
+    view = viewing((0, b"\x1b[?1003h\x1b[?1h"))
+    again(view)
+    first, _ = view.attached(attached(seq=500, live=900, lost=485, modes=MODES))
+    left, entered = first.split(CLEAR)
+    assert entered == MODES.encode()
+    assert b"1003" in left
+    view.output(1, 500, b"\n")
+    assert b"\x1b[?1049l" in view.restored()
+
+
+def test_modes_of_a_resync() -> None:
+    view = viewing((0, b"\x1b[?1047h"))
+    left, entered = view.resync(Resync(1, 5000, 4992, MODES)).split(CLEAR)
+    assert b"\x1b[?1047l" in left
+    assert entered == MODES.encode()
+    assert b"\x1b[?1049l" in view.restored()
+
+
+def test_modes_of_a_resync_while_skipping_hold_afterwards() -> None:
+    view = viewing((0, b"abc"))
+    view.skip()
+    assert view.resync(Resync(1, 500_000, 499_997, MODES)) == b""
+    assert view.recover() == [Attach(1, 500_000 - TAIL)]
+    first, _ = view.attached(attached(seq=500_000 - TAIL, live=500_000))
+    _, entered = first.split(CLEAR)
+    assert b"\x1b[?1049h" in entered
+
+
 # --- output left out by the host
 
 
 def test_resync_clears_and_begins_at_a_good_place() -> None:
     view = viewing((0, b"abc\x1b[3"))
-    assert view.resync(Resync(1, 5000, 4993)) == CLEAR
+    assert view.resync(Resync(1, 5000, 4993)).endswith(CLEAR)
     assert view.output(1, 5000, b"1mx\r\nnew") == b"\nnew"
     assert again(view) == [Attach(1, 5008), Focus(1, *SIZE)]
 
@@ -172,10 +236,11 @@ def test_recovering_early_in_a_session_asks_from_its_start() -> None:
     assert view.recover() == [Attach(1, 0)]
 
 
-def test_recovering_in_a_replay_asks_for_all_of_it() -> None:
+def test_recovering_in_a_replay() -> None:
     view = viewing((0, b"replay"), live=900_000)
     view.skip()
-    assert view.recover() == [Attach(1, None)]
+    view.output(1, 6, b"x" * 500_000)
+    assert view.recover() == [Attach(1, 500_006 - TAIL)]
 
 
 def test_modes_that_were_switched_while_skipping_hold_afterwards() -> None:

@@ -43,6 +43,9 @@ class Terminal:
     def when_writable(self, callback: Callable[[], None] | None) -> None:
         self.callback = callback
 
+    def unread(self) -> bool:
+        return False
+
     def read(self, count: int) -> None:
         self.room += count
         if self.callback:

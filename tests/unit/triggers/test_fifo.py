@@ -105,6 +105,7 @@ async def test_releasing_twice_lets_only_one_go_on() -> None:
     ticket.release()
     await FakeClock().settle()
     assert list(queue.held) == ["b"]
+    await queue.cancel("c")
 
 
 async def test_a_ticket_is_released_by_its_block_on_every_path() -> None:

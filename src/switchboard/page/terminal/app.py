@@ -262,7 +262,7 @@ class App:
     def _continued(self) -> None:
         """This process was stopped, and a shell may have used the terminal: everything is shown anew."""
         self._tty.again()
-        pass
+        self._viewing.hide()
         self._do([ShowList() if self._model.shown is None else Show(self._model.shown)])
 
     # --- what is to be done

@@ -2,9 +2,8 @@
 
 Theory of operation. Output is written as it comes, cut between sequences (`cutter`). The position is the number of the
 first byte not written yet; after a lost connection output is asked for from there, so nothing is missing and nothing
-comes twice. Replayed output is not the stream itself (queries are taken out of it), so a position inside a replay is
-not known; a connection lost there leads to a new replay on a clean screen. A host that ends a replay with an output
-frame that begins at `live_seq`, be it empty, says that all of the replay was sent.
+comes twice. A replay counts like the stream itself: the host puts bytes that terminals ignore where it took something
+out.
 
 Every `attach` gets one `attached`. Output that arrives between the two belongs to an earlier attachment of the same
 session and is dropped.
@@ -75,7 +74,6 @@ class Viewing:
         self._awaited: dict[int, int] = {}
         self._asked: int | None = None
         self._position: int | None = None
-        self._live = 0
         self._clear = False
         self._cutter = Cutter()
         self._modes = _Modes()
@@ -114,6 +112,7 @@ class Viewing:
         if self.handle is None:
             return []
         if self.skipping or self._position is None:
+            self.skipping = False
             self._anew(None)
         else:
             self._start(self._position)
@@ -132,13 +131,16 @@ class Viewing:
             # Fewer bytes than were shown already: this is another stream under the same handle.
             self._anew(None)
             return b"", [self._attach()]
-        if said.lost and self._asked:
+        told = self._asked is None or said.lost > 0
+        if told and self._asked is not None:
             self._clear = True
-        self._live = said.live_seq
-        self._position = said.seq if said.seq >= said.live_seq else None
-        self._cutter.restart(anywhere=self._clear and bool(said.seq))
-        first, self._clear = (self._cleared() if self._clear else b""), False
-        return first, []
+            self._modes.restart()
+        modes = said.modes.encode("latin-1") if told else b""
+        self._position = said.seq
+        self._cutter.restart(anywhere=bool(said.seq) and (told or self._clear))
+        first, self._clear = (self._cleared(told) if self._clear else b""), False
+        self._modes.feed(modes, written=True)
+        return first + modes, []
 
     def output(self, handle: int, seq: int, data: bytes) -> bytes:
         """Return what to write of a stretch of output."""
@@ -146,7 +148,7 @@ class Viewing:
             return b""
         ready = self._cutter.feed(data)
         self._modes.feed(data, written=not self.skipping)
-        self._position = seq + len(data) - self._cutter.kept if seq >= self._live else None
+        self._position = seq + len(data) - self._cutter.kept
         return b"" if self.skipping else ready
 
     def resync(self, said: Resync) -> bytes:
@@ -154,9 +156,12 @@ class Viewing:
         if said.session != self.handle or self._awaited.get(said.session):
             return b""
         self._cutter.restart(anywhere=True)
-        self._live = said.seq
         self._position = said.seq
-        return b"" if self.skipping else CLEAR
+        modes = said.modes.encode("latin-1")
+        self._modes.restart()
+        first = b"" if self.skipping else self.restored() + CLEAR
+        self._modes.feed(modes, written=not self.skipping)
+        return first and first + modes
 
     def sized(self, said: Size) -> None:
         """Some page's size is in force now."""
@@ -201,8 +206,7 @@ class Viewing:
         return Attach(self.handle, self._asked)
 
     def _start(self, asked: int | None) -> None:
-        self._asked = asked
-        self._position = None
+        self._asked = self._position = asked
         self._cutter.restart()
         if asked is None:
             self._modes.restart()
@@ -211,10 +215,11 @@ class Viewing:
         self._start(asked)
         self._clear = True
 
-    def _cleared(self) -> bytes:
-        """Return what makes a clean screen in the modes as they stand; a replay of everything brings its own."""
+    def _cleared(self, told: bool) -> bytes:
+        """Return what makes a clean screen. `told`: in no modes, because the host or its replay says which; else in
+        those that this page has followed."""
         clean = self.restored() + CLEAR
-        if not self._asked:
+        if told:
             return clean
         self._modes.written = self._modes.now
         return clean + self._modes.now.restore()
