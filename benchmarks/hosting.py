@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,24 +27,50 @@ START_SECONDS = 120.0
 """Many agents start at once on few processors."""
 
 CALM_SECONDS = 5.0
-"""Before rest is measured, so long nothing is asked of the host."""
+"""So long nothing is asked of the host before its rest is measured."""
 
 LINE = b"\x1b[32m%7d\x1b[0m The quick brown fox jumps over the lazy dog, again and again and again.\r\n"
 
 
-async def measure_memory(sessions: int) -> list[Figure]:
-    """Return what host and keeper have in memory with 0, 1 and `sessions` sessions, then with all their output kept."""
+async def measure_sessions(sessions: int) -> list[Figure]:
+    """Return what host and keeper have in memory: with 0, 1 and `sessions` sessions, with all the output they keep,
+    and through a restart of the host with more output in between.
+    """
     python = _bare_python()
     async with _host() as (host, shown):
         pids = _processes(host)
-        bare = [machine.memory(pid) for pid in pids]
-        figures = _memory_figures("no session", bare, python, 0)
+        bare = _now(pids)
+        figures = _process_figures("no session", bare, python)
         for count in (1, sessions):
             await _open(host, shown, count)
-            figures += _memory_figures(f"{count} session{'s' if count > 1 else ''}", _now(pids), python, count, bare)
+            when = f"{count} session{'s' if count > 1 else ''}"
+            figures += [*_process_figures(when, _now(pids)), *_together(when, _now(pids), bare, count)]
         await _fill(host, shown)
-        figures += _memory_figures(f"{sessions} sessions, rings full", _now(pids), python, sessions, bare)
+        when = f"{sessions} sessions, rings full"
+        figures += [*_process_figures(when, _now(pids)), *_together(when, _now(pids), bare, sessions)]
+        figures += await _restart(host, bare, sessions)
     return figures
+
+
+async def _restart(host: RunningHost, bare: list[Memory], sessions: int) -> list[Figure]:
+    """Kill the host, let every session print while the keeper reads, and start a host that takes them up."""
+    terminals, keeper = _terminals(host), _processes(host)[1]
+    host.kill()
+    for terminal in terminals:
+        await asyncio.to_thread(_print, terminal)
+    alone = machine.memory(keeper)
+    begin = time.perf_counter()
+    await asyncio.to_thread(host.start)
+    took = (time.perf_counter() - begin) * 1e3
+    assert len(_terminals(host)) == sessions
+    when = f"{sessions} sessions taken up"
+    reading = Aim("value", "at most", KEEPER_MB + SESSION_MB * sessions)
+    return [
+        single(f"keeper RSS, {sessions} sessions, no host", alone.rss, "MB", aim=reading),
+        *_process_figures(when, _now(_processes(host))),
+        *_together(when, _now(_processes(host)), bare, sessions),
+        single(f"up, to its ready line, {when}", took, "ms"),
+    ]
 
 
 async def measure_rest(sessions: int, seconds: float) -> list[Figure]:
@@ -54,7 +81,7 @@ async def measure_rest(sessions: int, seconds: float) -> list[Figure]:
         shown.say(messages.Attach(handle))
         shown.say(messages.Focus(handle, 120, 40))
         await asyncio.sleep(CALM_SECONDS)
-        agents = [session["pid"] for session in host.sessions() if session["state"] == "open"]
+        agents = _agents(host)
         await asyncio.sleep(CALM_SECONDS)
         watched = {"host": [_processes(host)[0]], "keeper": [_processes(host)[1]], "agents together": agents}
         before = {name: [machine.activity(pid) for pid in pids] for name, pids in watched.items()}
@@ -66,25 +93,28 @@ async def measure_rest(sessions: int, seconds: float) -> list[Figure]:
     return [figure for name, parts in done.items() for figure in _rest_figures(name, parts, seconds)]
 
 
-def _memory_figures(
-    when: str, now: list[Memory], python: Memory, sessions: int, bare: list[Memory] | None = None
-) -> list[Figure]:
-    against = "a bare python" if not sessions else ""
+def _process_figures(when: str, now: list[Memory], python: Memory | None = None) -> list[Figure]:
+    """Each process by itself; beside a bare interpreter, and judged, where there are no sessions."""
     figures = []
     for name, memory, limit in zip(("host", "keeper"), now, (HOST_MB, KEEPER_MB), strict=True):
-        # Sessions have an allowance of their own, below; without any, each process is judged by itself.
-        aim = Aim("value", "at most", limit) if not sessions else None
-        figures.append(single(f"{name} RSS, {when}", memory.rss, "MB", python.rss if not sessions else None, against, aim))
+        if python is None:
+            figures.append(single(f"{name} RSS, {when}", memory.rss, "MB"))
+        else:
+            aim = Aim("value", "at most", limit)
+            figures.append(single(f"{name} RSS, {when}", memory.rss, "MB", python.rss, "a bare python", aim))
         figures.append(single(f"{name} PSS, {when}", memory.pss, "MB"))
-    if bare is not None:
-        together = sum(memory.rss for memory in now)
-        allowed = HOST_MB + KEEPER_MB + SESSION_MB * sessions
-        figures.append(single(f"both RSS, {when}", together, "MB", aim=Aim("value", "at most", allowed)))
-        per_session = (together - sum(memory.rss for memory in bare)) / sessions
-        figures.append(
-            single(f"more per session, {when}", per_session, "MB", aim=Aim("value", "at most", SESSION_MB))
-        )
     return figures
+
+
+def _together(when: str, now: list[Memory], bare: list[Memory], sessions: int) -> list[Figure]:
+    """Host and keeper together, in all and for each session."""
+    together = sum(memory.rss for memory in now)
+    each = (together - sum(memory.rss for memory in bare)) / sessions
+    allowed = HOST_MB + KEEPER_MB + SESSION_MB * sessions
+    return [
+        single(f"both RSS, {when}", together, "MB", aim=Aim("value", "at most", allowed)),
+        single(f"more per session, {when}", each, "MB", aim=Aim("value", "at most", SESSION_MB)),
+    ]
 
 
 def _rest_figures(name: str, parts: list[Activity], seconds: float) -> list[Figure]:
@@ -100,7 +130,9 @@ def _rest_figures(name: str, parts: list[Activity], seconds: float) -> list[Figu
 async def _host() -> AsyncIterator[tuple[RunningHost, Page]]:
     """A host of its own, and a page."""
     with tempfile.TemporaryDirectory(prefix="bench-host-") as folder:
-        host = RunningHost(Path(folder))
+        # One level deeper: a host watches the parent of the deepest folder of a path that is missing, and what other
+        # programs do in the system's folder of temporary files is not what is measured.
+        host = RunningHost(Path(folder) / "host")
         try:
             host.start()
             async with page(host) as shown:
@@ -124,9 +156,8 @@ async def _open(host: RunningHost, shown: Page, sessions: int) -> None:
 
 async def _fill(host: RunningHost, shown: Page) -> None:
     """Print into every session's terminal, as its program would, until its ring has gone round."""
-    agents = [session["pid"] for session in host.sessions() if session["state"] == "open"]
-    for pid in agents:
-        await asyncio.to_thread(_print, os.readlink(f"/proc/{pid}/fd/1"))
+    for terminal in _terminals(host):
+        await asyncio.to_thread(_print, terminal)
     handle = max(shown.sessions)
     shown.say(messages.Attach(handle))
     await shown.printed(handle, b"%7d" % (FILL_LINES - 1))
@@ -143,6 +174,16 @@ def _print(terminal: str) -> None:
         for start in range(0, FILL_LINES, 100):
             file.write(b"".join(LINE % number for number in range(start, start + 100)))
             file.flush()
+
+
+def _agents(host: RunningHost) -> list[int]:
+    """The process ids of the open sessions."""
+    return [session["pid"] for session in host.sessions() if session["state"] == "open"]
+
+
+def _terminals(host: RunningHost) -> list[str]:
+    """Where the open sessions' programs write."""
+    return [os.readlink(f"/proc/{pid}/fd/1") for pid in _agents(host)]
 
 
 def _now(pids: list[int]) -> list[Memory]:

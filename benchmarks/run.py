@@ -23,7 +23,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure Switchboard; missed aims are told, and fail nothing.")
-    parser.add_argument("chapter", nargs="*", help="delivery, start, memory, rest (default: all)")
+    parser.add_argument("chapter", nargs="*", help="delivery, start, sessions, rest (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, fewer sessions: to see that it works")
     parser.add_argument(
         "--seed-js",
@@ -35,7 +35,7 @@ def main() -> int:
     chapters: dict[str, Callable[[], list[Figure]]] = {
         "delivery": lambda: delivery.measure(2 if quick else 8, options.seed_js),
         "start": lambda: starting.measure(3 if quick else 15),
-        "memory": lambda: asyncio.run(hosting.measure_memory(5 if quick else 50)),
+        "sessions": lambda: asyncio.run(hosting.measure_sessions(5 if quick else 50)),
         "rest": lambda: asyncio.run(hosting.measure_rest(5 if quick else 20, 5 if quick else 30)),
     }
     wanted = options.chapter or list(chapters)

@@ -141,8 +141,8 @@ def test_a_turn(agent: AgentTerminal) -> None:
     assert folder.name == re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(agent.cwd))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / f"{agent.session_id}.jsonl").stat().st_mode) == 0o600
+    agent.wait(lambda: agent.titles[-1] == IDLE, "idle title")
     assert agent.titles[0] == IDLE
-    assert agent.titles[-1] == IDLE
     assert set(agent.titles[1:-1]) <= set(BUSY)
     assert agent.titles[1] == BUSY[0]
 
@@ -335,6 +335,13 @@ def test_a_shell_command(agent: AgentTerminal) -> None:
     assert agent.prompts() == ["<bash-input>echo $((6 * 7))</bash-input>"]
 
 
+def test_another_size(agent: AgentTerminal) -> None:
+    agent.send("draft")
+    agent.wait_shown("> draft")
+    agent.resize(50, 20)
+    agent.wait(lambda: "\n" + "\u2500" * 50 + "\n> draft" in agent.shown, "the box at its new width")
+
+
 # --- resuming -------------------------------------------------------------------------------------------------------
 
 
@@ -417,12 +424,17 @@ def test_the_terminal_is_closed(agent: AgentTerminal) -> None:
     assert not agent.descriptor_path.exists()
 
 
-@pytest.mark.parametrize("keys", ["\x04", "\x03\x03", "/exit\r"], ids=["Ctrl-D", "Ctrl-C twice", "/exit"])
+@pytest.mark.parametrize(
+    "keys",
+    ["\x04", "\x03\x03", "/exit\r", "\x04too late\r"],
+    ids=["Ctrl-D", "Ctrl-C twice", "/exit", "with more typed after it"],
+)
 def test_leaving_by_hand(agent: AgentTerminal, keys: str) -> None:
     agent.send(keys)
     assert agent.wait_exit() == 0
     assert not agent.descriptor_path.exists()
     assert agent.raw.rstrip().endswith(b"\x1b[?2004l\x1b[?25h\x1b[0m\x1b]0;\x07")
+    assert b"Traceback" not in agent.raw
 
 
 def test_leaving_in_the_middle_of_a_turn(agent: AgentTerminal) -> None:

@@ -346,3 +346,53 @@ async def test_the_folder_for_sockets_is_private_and_a_deep_data_directory_works
         assert host.sessions() == []
     finally:
         host.terminate()
+
+
+async def test_a_fork_is_a_session_of_its_own(host: RunningHost) -> None:
+    async with page(host) as shown:
+        first = await shown.open(host)
+        info = await shown.status(first, "idle")
+        await host.result(host.trigger({"sessionId": info.id, "command": "hello", "wait": "idle"}))
+        await shown.status(first, "idle")
+        second = await shown.open(host, mode="fork", session_id=info.id, force=True)
+        forked = await shown.once(lambda: (now := shown.sessions[second]).status == "idle" and now, "the fork")
+        assert forked.id != info.id
+        assert shown.sessions[first].id == info.id
+        result = await host.result(host.trigger({"sessionId": forked.id, "command": "only here", "wait": "idle"}))
+        assert result["submitted"] == "confirmed"
+        await shown.printed(second, b"only here")
+        assert b"only here" not in shown.output[first]
+
+
+async def test_clear_goes_on_under_a_new_id_and_the_old_one_still_reaches_it(host: RunningHost) -> None:
+    async with page(host) as shown:
+        handle = await shown.open(host)
+        before = await shown.status(handle, "idle")
+        shown.type(handle, b"/clear\r")
+        after = await shown.once(lambda: (now := shown.sessions[handle]).id != before.id and now, "the new id")
+        assert (after.pid, after.generation) == (before.pid, before.generation)
+        result = await host.result(host.trigger({"sessionId": before.id.upper(), "command": "hi", "wait": "idle"}))
+        assert result["submitted"] == "confirmed"
+        host.kill()
+    host.start()
+    async with page(host) as shown:
+        assert shown.sessions[handle].id == after.id
+        result = await host.result(host.trigger({"sessionId": before.id, "command": "ho", "wait": "idle"}))
+        assert result["submitted"] == "confirmed"
+
+
+async def test_a_closed_session_is_listed_and_resumed_in_its_directory(host: RunningHost) -> None:
+    async with page(host) as shown:
+        handle = await shown.open(host, name="My session")
+        info = await shown.status(handle, "idle")
+        await host.result(host.trigger({"sessionId": info.id, "command": "remember me", "wait": "idle"}))
+        await shown.status(handle, "idle")
+        assert (await shown.ask(lambda number: messages.StopSession(number, handle))).ok
+        (closed,) = [one for one in host.sessions() if one["state"] == "closed"]
+        assert (closed["id"], closed["cwd"], closed["name"]) == (info.id, str(host.project), "My session")
+        again = await shown.open(host, mode="resume", session_id=info.id.upper(), cwd=None)
+        resumed = await shown.status(again, "idle")
+        assert (resumed.id, resumed.name, resumed.cwd) == (info.id, "My session", str(host.project))
+        assert resumed.generation > info.generation
+        twice = await shown.ask(lambda number: messages.OpenSession(number, "resume", "agent", session_id=info.id))
+        assert twice.session.handle == again

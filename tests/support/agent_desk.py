@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,15 @@ class FakeScreen:
         self.box = ""
         self.recalled: list[int] = []
         self.cleared = 0
+        self.changed = asyncio.Event()
 
     def show(self, view: View) -> None:
         self.view = view
+        self.changed.set()
 
     def print(self, text: str) -> None:
         self.printed.append(text)
+        self.changed.set()
 
     def control(self, sequence: str) -> None:
         self.sent.append(sequence)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -80,6 +79,11 @@ class AgentTerminal:
         self.send(text)
         self.wait(lambda: self.shown.count(text) > before, f"{text!r} in the box")
         self.send("\r")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size."""
+        self.screen.resize(rows, columns)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     # -- what comes out
 
@@ -169,8 +173,12 @@ class AgentTerminal:
     def close(self) -> None:
         """End the agent, whatever it does, and let go of the terminal."""
         if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            # As Stop does; it takes the commands that the agent has started along.
+            self.process.send_signal(signal.SIGHUP)
+            try:
+                self.process.wait(DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
         self.process.wait()
         if self.master >= 0:
             os.close(self.master)

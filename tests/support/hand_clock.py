@@ -1,69 +1,27 @@
-"""A clock that stands still until it is moved by hand, for the tests of drivers."""
+"""The fake clock for tests of drivers that no task takes part in."""
 
 from __future__ import annotations
 
 import asyncio
-import heapq
-from collections.abc import Callable
-from itertools import count
 
-from switchboard.common.clock import FOREVER, Instant
+from switchboard.common.clock import FOREVER
+from tests.support.fake_clock import FakeClock
 
 
-class HandTimer:
-    """A callback that waits for the hand."""
-
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self.callback = None
-
-
-class HandClock:
-    """Wall time in milliseconds; `advance` runs what becomes due, in its order, and lets tasks go on in between."""
-
-    def __init__(self, now: int = 1_000_000) -> None:
-        self._now = now
-        self._order = count()
-        self._timers: list[tuple[Instant, int, HandTimer]] = []
+class HandClock(FakeClock):
+    """Also moves without an event loop."""
 
     @property
     def armed(self) -> bool:
         """Whether anything waits for time to pass."""
-        return any(timer.callback is not None for _, _, timer in self._timers)
+        return self.next_timer != FOREVER
 
-    def now(self) -> int:
-        return self._now
-
-    def call_at(self, when: Instant, callback: Callable[[], None]) -> HandTimer:
-        timer = HandTimer(callback)
-        if when != FOREVER:
-            heapq.heappush(self._timers, (when, next(self._order), timer))
-        return timer
-
-    def run(self, ms: int) -> None:
+    def run(self, ms: int) -> None:  # type: ignore[override]  # here time passes, and no coroutine is carried out
         """Let `ms` milliseconds pass where no task takes part."""
-        until = self._now + ms
-        while self._timers and self._timers[0][0] <= until:
-            self._fire()
-        self._now = until
-
-    async def advance(self, ms: int = 0) -> None:
-        """Let `ms` milliseconds pass, and every task do what it can."""
-        until = self._now + ms
-        await turns()
-        while self._timers and self._timers[0][0] <= until:
-            self._fire()
-            await turns()
-        self._now = until
-
-    def _fire(self) -> None:
-        when, _, timer = heapq.heappop(self._timers)
-        self._now = max(self._now, int(when))
-        callback, timer.callback = timer.callback, None
-        if callback is not None:
-            callback()
+        end = self._now + ms
+        while self.next_timer <= end:
+            self._jump()
+        self._now = end
 
 
 async def turns(number: int = 20) -> None:

@@ -139,8 +139,9 @@ class RunningHost:
             return
         if self.process.poll() is None:
             with contextlib.suppress(OSError, AssertionError, subprocess.TimeoutExpired, ValueError):
-                for session in self.sessions():
-                    if session["state"] == "open":
+                # A keeper keeps an exit that no host has seen for the next host: wait until this one has.
+                while running := [session for session in self.sessions() if session["state"] == "open"]:
+                    for session in running:
                         with contextlib.suppress(ProcessLookupError):
                             os.kill(session["pid"], signal.SIGKILL)
             self.terminate()
@@ -150,6 +151,7 @@ class RunningHost:
         deadline = time.monotonic() + DEADLINE
         while keeper.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
+        assert not keeper.exists(), "the keeper did not end"
         assert read_record(str(self.data)) is None
 
 

@@ -29,7 +29,7 @@ class Presence:
         self._on_tick = on_tick
         self._has_titles = has_titles
         self._has_progress = has_progress
-        self._shown: str | None = None
+        self._shown: tuple[str, str] | None = None
         self._tick = 0
         self._timer: Timer | None = None
 
@@ -44,19 +44,23 @@ class Presence:
         elif not busy and self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._has_titles() and self._shown != status:
-            if not busy:
-                self._control(titles.idle_title(self._name))
-            if self._has_progress and (busy or self._shown == "busy"):
-                self._control(titles.progress(busy))
-            if self._has_progress and status == "waiting":
-                self._control(titles.notification("Switchboard agent needs your permission"))
-        self._shown = status
+        shown = (status, self._name)  # the name changes with the conversation
+        if self._has_titles() and self._shown != shown:
+            self._announce(status, "" if self._shown is None else self._shown[0])
+        self._shown = shown
 
     def stop(self) -> None:
         """Set no title any more."""
         if self._timer is not None:
             self._timer.cancel()
+
+    def _announce(self, status: str, before: str) -> None:
+        if status != "busy":
+            self._control(titles.idle_title(self._name))
+        if self._has_progress and (status == "busy") != (before == "busy"):
+            self._control(titles.progress(status == "busy"))
+        if self._has_progress and status == "waiting":
+            self._control(titles.notification("Switchboard agent needs your permission"))
 
     @property
     def _name(self) -> str:

@@ -58,6 +58,7 @@ class Repl:
         self._last_job = 0
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._left = False
 
     async def run(self, show: Coroutine[None, None, int], opening: Coroutine[None, None, None]) -> int:
         """Run until somebody leaves: `show` is the screen's life, `opening` what has to happen first."""
@@ -82,7 +83,9 @@ class Repl:
         return bool(self._floor.queue)
 
     def submit(self, text: str) -> None:
-        """A person, or a program in a person's place, pressed Enter on this."""
+        """A person, or a program in a person's place, pressed Enter on this. After `leave` nothing begins any more."""
+        if self._left:
+            return
         match classify(text):
             case Unknown(name):
                 self._echo(text)
@@ -112,6 +115,7 @@ class Repl:
 
     def leave(self, code: int) -> None:
         """End the agent."""
+        self._left = True
         self._leave(code)
 
     # -- carrying out
@@ -157,7 +161,7 @@ class Repl:
             case "help":
                 self._desk.stage.say(HELP)
             case "exit":
-                self._leave(0)
+                self.leave(0)
             case "fault":
                 self._fault(argument)
             case _:
@@ -180,7 +184,7 @@ class Repl:
         if code is None:
             os.kill(os.getpid(), signal.SIGKILL)
         else:
-            self._leave(code)
+            self.leave(code)
         await asyncio.get_running_loop().create_future()  # until the end comes, nothing more of the turn happens
 
     # -- commands in the background

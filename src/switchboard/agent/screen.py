@@ -175,6 +175,7 @@ class Screen:
         text = self._buffer.text
         self._buffer.reset()
         self._history = self._history.added(text)
+        self._app.invalidate()
         return text
 
     def recall(self, step: int) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from switchboard import __version__
 from switchboard.cli.reach import SettingsError, complain, socket_path
 
 
@@ -27,13 +28,18 @@ def main(argv: Sequence[str]) -> int:
     from switchboard.common.system_clock import SystemClock
     from switchboard.page.terminal.app import run
 
-    return asyncio.run(
-        run(
-            path,
-            options.session,
-            stdin_fd=sys.stdin.fileno(),
-            stdout_fd=sys.stdout.fileno(),
-            env=os.environ,
-            clock=SystemClock(),
+    try:
+        return asyncio.run(
+            run(
+                path,
+                options.session,
+                stdin_fd=sys.stdin.fileno(),
+                stdout_fd=sys.stdout.fileno(),
+                env=os.environ,
+                clock=SystemClock(),
+                version=__version__,
+            )
         )
-    )
+    except Exception as error:  # noqa: BLE001 - the terminal is restored by now; a person gets a sentence
+        complain(f"the page failed ({type(error).__name__}: {error}); sessions are not affected")
+        return 1

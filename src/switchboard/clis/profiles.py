@@ -179,7 +179,11 @@ AGENT = CliProfile(
     title_rule="claude",
     # The agent of this installation, whatever PATH says.
     program=(PYTHON, "-m", "switchboard.cli.main", "agent"),
-    starts=Starts(new=("--session-id", SESSION_ID), resume=("--resume", SESSION_ID)),
+    starts=Starts(
+        new=("--session-id", SESSION_ID),
+        resume=("--resume", SESSION_ID),
+        fork=("--resume", SESSION_ID, "--fork-session"),
+    ),
     home=agent_home,
 )
 

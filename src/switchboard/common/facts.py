@@ -69,7 +69,9 @@ class Facts:
     OSC 9;4). `busy_changed_at`: wall milliseconds of the flag's last change, 0 when that is not known; it lets a wait
     see a pulse that came and went between two looks, and an idle flag that is only a blip. `composer`: None means it
     cannot be observed, which counts as occupied. `status`: None means that no usable descriptor is known now.
-    `transcript`: filled only while a reader asked for it, None when unreadable.
+    `transcript`: filled only while a reader asked for it, None when unreadable. `starting`: the CLI is one that
+    publishes a descriptor, and none of it has been seen since it was launched, so that it may be showing a dialog of
+    which nobody can tell (trust, login, theme).
     """
 
     present: bool = True
@@ -78,6 +80,7 @@ class Facts:
     composer: ComposerView | None = ComposerView(0, 0)
     status: CliStatus | None = None
     transcript: TurnEvidence | None = None
+    starting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

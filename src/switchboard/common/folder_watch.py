@@ -64,9 +64,11 @@ class Watch(Protocol):
 class FolderWatcher(Protocol):
     """Watches any number of folders. Belongs to the event loop on which it was opened."""
 
-    def watch(self, path: str, callback: Callback) -> Watch:
+    def watch(self, path: str, callback: Callback, *, suffix: str = "") -> Watch:
         """Tell `callback` what happens in the folder `path` from now on; the folder need not exist.
 
+        Only entries whose name ends in `suffix` are told of: where others come and go all the time (files that are
+        renamed when they are complete), each of them would cost as much as the one that is waited for.
         A relative path is taken from the working directory of this moment. Raises OSError (with a text that names the
         remedy) when the folder exists and cannot be watched: unreadable, or a limit of the system is reached.
         """

@@ -77,10 +77,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class _Node:
     """A folder that the kernel watches for us."""
 
-    __slots__ = ("content", "named", "users")
+    __slots__ = ("content", "named", "suffixes", "users")
 
     def __init__(self) -> None:
         self.content: list[_InotifyWatch] = []
+        self.suffixes: tuple[bytes, ...] = ()
         self.named: dict[str, list[_InotifyWatch]] = {}
         self.users: set[_InotifyWatch] = set()
 
@@ -88,12 +89,13 @@ class _Node:
 class _InotifyWatch:
     """A subscriber: `target` and `places` are kernel watches, the folder's own and all those that it needs."""
 
-    __slots__ = ("_owner", "callback", "closed", "path", "places", "target")
+    __slots__ = ("_owner", "callback", "closed", "path", "places", "suffix", "target")
 
-    def __init__(self, owner: InotifyWatcher, path: str, callback: Callback) -> None:
+    def __init__(self, owner: InotifyWatcher, path: str, callback: Callback, suffix: str) -> None:
         self._owner = owner
         self.path = path
         self.callback = callback
+        self.suffix = suffix
         self.closed = False
         self.target: int | None = None
         self.places: frozenset[int] = frozenset()
@@ -115,10 +117,10 @@ class InotifyWatcher:
         self._fd = _check(_libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         self._loop.add_reader(self._fd, self._on_readable)
 
-    def watch(self, path: str, callback: Callback) -> _InotifyWatch:
+    def watch(self, path: str, callback: Callback, *, suffix: str = "") -> _InotifyWatch:
         if self._fd < 0:
             raise ValueError("the folder watcher is closed")
-        watch = _InotifyWatch(self, absolute(path), callback)
+        watch = _InotifyWatch(self, absolute(path), callback, suffix)
         self._watches[watch] = None
         try:
             self._place(watch)
@@ -151,7 +153,8 @@ class InotifyWatcher:
                     self._overflowed()
                 continue  # else: the rest of what the kernel had queued for a watch that we gave up
             if name:
-                self._entry_changed(node, mask, os.fsdecode(name))
+                if node.named or name.endswith(node.suffixes):
+                    self._entry_changed(node, mask, os.fsdecode(name))
             else:
                 self._folder_changed(place, node, mask)
 
@@ -160,7 +163,7 @@ class InotifyWatcher:
         if meaning is not None and node.content:
             event = FolderEvent(name, *meaning)
             for watch in tuple(node.content):
-                if not watch.closed:
+                if not watch.closed and name.endswith(watch.suffix):
                     deliver(watch.callback, event)
         if mask & _NAMES and name in node.named:
             for watch in tuple(node.named[name]):
@@ -247,6 +250,7 @@ class InotifyWatcher:
                 node.named.setdefault(name, []).append(watch)
         if target is not None:
             self._nodes[target].content.append(watch)
+            self._note_suffixes(self._nodes[target])
         self._sweep()
 
     def _unregister(self, watch: _InotifyWatch) -> None:
@@ -256,11 +260,16 @@ class InotifyWatcher:
                 continue
             node.users.discard(watch)
             node.content = [other for other in node.content if other is not watch]
+            self._note_suffixes(node)
             for name, others in list(node.named.items()):
                 node.named[name] = [other for other in others if other is not watch]
                 if not node.named[name]:
                     del node.named[name]
         watch.places = frozenset()
+
+    def _note_suffixes(self, node: _Node) -> None:
+        """What names in the folder anybody wants to hear of, so that the others cost next to nothing."""
+        node.suffixes = tuple({os.fsencode(watch.suffix) for watch in node.content})
 
     def _sweep(self) -> None:
         """Give up the kernel watches that nobody uses; their remaining events find no node."""

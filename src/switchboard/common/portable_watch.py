@@ -146,12 +146,13 @@ class WatchfilesPulses:
 
 
 class _PortableWatch:
-    __slots__ = ("_owner", "callback", "closed", "entries", "path", "seen")
+    __slots__ = ("_owner", "callback", "closed", "entries", "path", "seen", "suffix")
 
-    def __init__(self, owner: PortableWatcher, path: str, callback: Callback) -> None:
+    def __init__(self, owner: PortableWatcher, path: str, callback: Callback, suffix: str) -> None:
         self._owner = owner
         self.path = path
         self.callback = callback
+        self.suffix = suffix
         self.closed = False
         self.seen = survey(path)
         self.entries = _list(self.seen)
@@ -178,7 +179,8 @@ class _PortableWatch:
         for event in differences(entries_before, self.entries):
             if self.closed:
                 break
-            deliver(self.callback, event)
+            if event.name.endswith(self.suffix):
+                deliver(self.callback, event)
         return before != self.seen
 
 
@@ -191,10 +193,10 @@ class PortableWatcher:
         self._followed: frozenset[str] = frozenset()
         self._closed = False
 
-    def watch(self, path: str, callback: Callback) -> _PortableWatch:
+    def watch(self, path: str, callback: Callback, *, suffix: str = "") -> _PortableWatch:
         if self._closed:
             raise ValueError("the folder watcher is closed")
-        watch = _PortableWatch(self, absolute(path), callback)
+        watch = _PortableWatch(self, absolute(path), callback, suffix)
         if watch.entries is None and watch.seen.target is not None:
             os.scandir(watch.seen.target).close()  # raises what the list met
         self._watches[watch] = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 from switchboard.common.ecma import parse_int, parse_number, trim
 
@@ -92,7 +93,8 @@ class TriggerSettings:
         return self._number("SWITCHBOARD_PENDING_OWN_ENTRY_MS", OWN_ENTRY_MS)
 
     def _leading(self, name: str, default: int) -> int:
-        value = parse_int(self._env.get(name, ""))
+        text = self._env.get(name)
+        value = _leading_digits(text) if text else None
         return default if value is None else value
 
     def _number(self, name: str, default: int) -> int:
@@ -100,11 +102,24 @@ class TriggerSettings:
         return default if value is None else value
 
     def _optional(self, name: str) -> int | None:
-        text = self._env.get(name, "")
-        value = parse_number(text) if trim(text) else None
-        if value is None or not math.isfinite(value) or value < 0:
-            return None
-        return math.ceil(value)
+        text = self._env.get(name)
+        return _whole_milliseconds(text) if text else None
+
+
+# Every wait asks for its settings anew, and they are the same nearly always: what a text means is remembered.
+
+
+@lru_cache(maxsize=64)
+def _leading_digits(text: str) -> int | None:
+    return parse_int(text)
+
+
+@lru_cache(maxsize=64)
+def _whole_milliseconds(text: str) -> int | None:
+    value = parse_number(text) if trim(text) else None
+    if value is None or not math.isfinite(value) or value < 0:
+        return None
+    return math.ceil(value)
 
 
 def data_dir(env: Environment) -> str:

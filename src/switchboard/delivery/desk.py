@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import types
+from collections.abc import Coroutine, Generator
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
-from switchboard.common.clock import FOREVER, Clock, Instant
+from switchboard.common.clock import Clock, Instant
 from switchboard.common.facts import Facts
 from switchboard.common.feed import Feed
 from switchboard.common.settings import TriggerSettings
@@ -81,6 +85,29 @@ async def put(line: Line, data: bytes, check: Check, desk: Desk, until: Instant,
     A terminal whose program does not read never asks the check again, so time has to end the write from outside.
     Raises `WriteRefused` (`partial` when a part may be out) or `OSError`; `record.wrote` is true whenever it may be.
     """
+    try:
+        writing = line.write(data, check)
+        try:
+            waits_for = writing.send(None)
+        except StopIteration:
+            record.wrote = True
+            return
+        await _write_until(writing, waits_for, desk, until)
+        record.wrote = True
+    except WriteRefused as refusal:
+        record.wrote = record.wrote or refusal.partial
+        raise
+    except (asyncio.CancelledError, OSError):
+        record.wrote = True
+        raise
+
+
+async def _write_until(writing: Coroutine[Any, Any, None], waits_for: object, desk: Desk, until: Instant) -> None:
+    """See a write through that has to wait for room.
+
+    Nearly every write is taken at once, and a timer for each of them was a tenth of the time to the first byte: hence
+    the first step by hand in `put`. Simply awaiting the write, with its timer, would be the plain form of both.
+    """
     task = asyncio.current_task()
     assert task is not None
     expired = False
@@ -90,21 +117,28 @@ async def put(line: Line, data: bytes, check: Check, desk: Desk, until: Instant,
         expired = True
         task.cancel()
 
-    timer = None if until == FOREVER else desk.clock.call_at(until, expire)
+    timer = desk.clock.call_at(until, expire)
     try:
-        await line.write(data, check)
-        record.wrote = True
-    except WriteRefused as refusal:
-        record.wrote = record.wrote or refusal.partial
-        raise
+        await _rest(writing, waits_for)
     except asyncio.CancelledError:
-        record.wrote = True
         if expired and task.uncancel() == 0:
             raise WriteRefused(reasons.TOO_LATE, partial=True) from None
         raise
-    except OSError:
-        record.wrote = True
-        raise
     finally:
-        if timer is not None:
-            timer.cancel()
+        timer.cancel()
+
+
+@types.coroutine
+def _rest(work: Coroutine[Any, Any, None], waits_for: object) -> Generator[object, Any, None]:
+    """The rest of a coroutine that was started by hand and waits for something: what `await` does, from there on."""
+    while True:
+        try:
+            answer = yield waits_for
+        except BaseException as error:  # noqa: BLE001 - it is the inner coroutine's, which decides
+            resume = partial(work.throw, error)
+        else:
+            resume = partial(work.send, answer)
+        try:
+            waits_for = resume()
+        except StopIteration:
+            return

@@ -47,6 +47,11 @@ def own_entry(facts: Facts, command: str, enter_at: int) -> PromptEntry | None:
     return None
 
 
+def working(facts: Facts) -> bool:
+    """The CLI reports a turn or a background job of its own: its next change of status may be that one's end."""
+    return facts.status is not None and facts.status.status in WORKING
+
+
 def new_boundary(facts: Facts, enter_at: int, known: frozenset[CompactBoundary]) -> bool:
     """A compaction that somebody asked for has ended since that Enter, and was not there before."""
     return facts.transcript is not None and any(

@@ -57,6 +57,8 @@ class ReactionWait:
 
     In `EDGE` mode the sign is a reacting status stamped at or after the Enter or, with `own_command` and while the CLI
     reports itself working, that command's own transcript entry. In `LEVEL` mode it is the busy flag.
+    `during_turn`: the command, when the CLI was working as it was typed. Then the next status may be the end of that
+    work, with the command still in the box, so a transcript that can be read must show the command as well.
     `Ending.activity`: the session has done something since the Enter.
     """
 
@@ -67,6 +69,7 @@ class ReactionWait:
     pulse: Pulse
     own_command: str | None = None
     due: Instant = FOREVER
+    during_turn: str | None = None
 
     def observe(self, facts: Facts, now: int) -> Ending | None:
         source = self._sign(facts)
@@ -85,12 +88,17 @@ class ReactionWait:
     def _sign(self, facts: Facts) -> str | None:
         if self.mode is not Mode.EDGE:
             return None
-        if reacted(facts, self.enter_at):
+        if reacted(facts, self.enter_at) and not self._contradicted(facts):
             return "descriptor"
         status = usable_status(facts)
         if self.own_command is None or status is None or status[0] not in WORKING:
             return None
         return None if own_entry(facts, self.own_command, self.enter_at) is None else "transcript"
+
+    def _contradicted(self, facts: Facts) -> bool:
+        if self.during_turn is None or facts.transcript is None:
+            return False
+        return own_entry(facts, self.during_turn, self.enter_at) is None
 
 
 @dataclass(slots=True)

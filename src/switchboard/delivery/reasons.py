@@ -94,6 +94,10 @@ IDLE_TIMEOUT = "timeout waiting for idle; nothing was written"
 CHAIN_IDLE_TIMEOUT = "timed out waiting for the session to go idle; nothing was written"
 DEADLINE_PASSED = "the step deadline passed before it could be written; nothing was written"
 DIALOG_OPEN = "the CLI reports a dialog open (waiting); nothing was written into it"
+STARTING = (
+    "the CLI has not reported its state since it was started (it may be showing a trust, login or theme dialog); "
+    "nothing was written"
+)
 STILL_BUSY = "the CLI still reported a turn running (busy) at the deadline; nothing was written"
 IDLE_TOO_BRIEF = (
     "the CLI was idle only briefly before the deadline; it never held long enough to settle; nothing was written"

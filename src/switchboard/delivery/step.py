@@ -31,7 +31,9 @@ from switchboard.delivery.waits import (
     IdleFlagHold,
     Kind,
     NoDialogWait,
+    StartedWait,
     TranscriptRule,
+    Wait,
 )
 
 
@@ -126,6 +128,7 @@ class _Delivery:
         self._desk = desk
         self._record = record
         self._moment = _Moment()
+        self._quiet_ms = 0
         self._again = False
 
     async def run(self, act: Callable[[Check], Awaitable[Kind]]) -> Kind:
@@ -148,13 +151,15 @@ class _Delivery:
                     raise self._refused(refusal.reason) from refusal
 
     async def _composer_free(self) -> None:
-        wait = ComposerWait(self._order.deadline, self._desk.settings.quiet_ms)
-        ending = await self._wait(wait)
+        self._quiet_ms = self._desk.settings.quiet_ms
+        ending = await self._wait(ComposerWait(self._order.deadline, self._quiet_ms))
         if ending.kind is Kind.TIMED_OUT:
             raise Halt(Trouble.COMPOSER, ending.reason)
 
     async def _ready(self) -> _Moment:
         order, settings = self._order, self._desk.settings
+        if order.readiness is not Readiness.STARTUP:  # that one waits for more, and has its own words for it
+            await self._started()
         if order.readiness is Readiness.NO_DIALOG:
             await self._no_dialog()
             return _Moment(any_status=True)
@@ -189,13 +194,22 @@ class _Delivery:
         await self._no_dialog()
         return _Moment(self._target.facts.value.status, flag_down=down_since is not None)
 
+    async def _started(self) -> None:
+        ending = await self._wait(StartedWait(self._order.deadline))
+        if ending.kind is Kind.TIMED_OUT:
+            raise Halt(Trouble.NOT_READY, reasons.STARTING)
+
     async def _no_dialog(self) -> None:
         ending = await self._wait(NoDialogWait(self._order.deadline))
         if ending.kind is Kind.TIMED_OUT:
             raise Halt(Trouble.NOT_READY, reasons.DIALOG_OPEN, dialog_name(self._target.facts.value))
 
-    async def _wait(self, wait: ComposerWait | CliIdleWait | IdleFlagHold | NoDialogWait) -> Ending:
-        ending = await timed(wait, self._target.facts, self._desk, self._record)
+    async def _wait(self, wait: Wait) -> Ending:
+        feed = self._target.facts
+        # Most waits are over at the first look.
+        ending = wait.observe(feed.value, self._desk.clock.now())
+        if ending is None:
+            ending = await timed(wait, feed, self._desk, self._record)
         if ending.kind is Kind.EXITED:
             raise Halt(Trouble.EXITED)
         return ending
@@ -214,10 +228,11 @@ class _Delivery:
         self._again = False
         if not facts.present:
             return reasons.EXITED
-        if self._desk.clock.now() >= self._order.deadline:
+        now = self._desk.clock.now()
+        if now >= self._order.deadline:
             return reasons.DEADLINE_PASSED
         trouble = reasons.DIALOG_OPEN if dialog_open(facts) else None
-        trouble = trouble or composer_trouble(facts.composer, self._desk.clock.now(), self._desk.settings.quiet_ms)
+        trouble = trouble or composer_trouble(facts.composer, now, self._quiet_ms)
         if trouble is None and not self._moment.holds(facts):
             trouble = reasons.NEVER_IDLE
         self._again = trouble is not None

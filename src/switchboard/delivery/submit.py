@@ -6,6 +6,7 @@ do no harm: not while the CLI reports a dialog or a turn, not into somebody's dr
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from switchboard.common.clock import FOREVER, Instant
@@ -47,7 +48,8 @@ async def submit(target: Target, order: SubmitOrder, permit: Check, desk: Desk, 
     if record.mode is Mode.COMPACT:
         ending = await _await_compaction(target, order, typed, desk, record)
     else:
-        ending = await _Verification(target, order, typed, desk, record).run()
+        with target.transcript() if typed.during_turn else nullcontext():
+            ending = await _Verification(target, order, typed, desk, record).run()
     record.activity = record.activity or ending.activity
     return ending.kind
 
@@ -97,6 +99,7 @@ class _Verification:
             order.verify,
             self._typed.after_enter,
             order.command if order.own_entry else None,
+            during_turn=order.command if self._typed.during_turn else None,
         )
         ending = await timed(wait, self._target.facts, self._desk, record)
         record.activity = record.activity or ending.activity

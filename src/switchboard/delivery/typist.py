@@ -16,7 +16,7 @@ from switchboard.common.facts import CompactBoundary, ComposerView, Facts
 from switchboard.common.writing import Check, WriteRefused
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk, follow, put
-from switchboard.delivery.evidence import dialog_name, dialog_open, usable_status
+from switchboard.delivery.evidence import dialog_name, dialog_open, usable_status, working
 from switchboard.delivery.keystrokes import ENTER, chunks
 from switchboard.delivery.port import Line, Target
 from switchboard.delivery.reactions import GapWait, Mode, Pulse
@@ -44,11 +44,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What is needed to judge a submission. `known`: the compaction boundaries before the text, None: unreadable."""
+    """What is needed to judge a submission. `known`: the compaction boundaries before the text, None: unreadable.
+
+    `during_turn`: the CLI reported itself working before the text or at the Enter.
+    """
 
     gate: LevelGate
     after_enter: Pulse
     known: frozenset[CompactBoundary] | None
+    during_turn: bool
 
 
 class Typist:
@@ -83,7 +87,8 @@ class Typist:
         set_delay = self._desk.settings.enter_delay_ms
         await self._pause(self._target.typing.enter_delay_ms if set_delay is None else set_delay, between)
         after_enter = await self._enter(between)
-        return Typed(LevelGate(before.busy, between.seen, feed.value.composer), after_enter, known)
+        gate = LevelGate(before.busy, between.seen, feed.value.composer)
+        return Typed(gate, after_enter, known, during_turn=working(before) or working(feed.value))
 
     async def _text(self, command: str, permit: Check, between: Pulse) -> None:
         typing = self._target.typing

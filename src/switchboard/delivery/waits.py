@@ -168,6 +168,27 @@ class ComposerWait:
 
 
 @dataclass(slots=True)
+class StartedWait:
+    """Until a CLI that publishes a descriptor has done so: exit, started, deadline.
+
+    Before that it may be showing a dialog that it does not report, and an Enter would pick that dialog's default.
+    """
+
+    deadline: Instant
+    due: Instant = FOREVER
+
+    def observe(self, facts: Facts, now: int) -> Ending | None:
+        if not facts.present:
+            return EXITED
+        if not facts.starting:
+            return DONE
+        if now >= self.deadline:
+            return Ending(Kind.TIMED_OUT)
+        self.due = self.deadline
+        return None
+
+
+@dataclass(slots=True)
 class NoDialogWait:
     """Until no dialog holds: exit, status, deadline.
 

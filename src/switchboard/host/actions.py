@@ -109,14 +109,16 @@ class HostActions:
                 return Done(wanted.request, ok=False, reason="session open failed", detail=detail)
             plan = replace(plan, argv=(os.path.abspath(program), *plan.argv[1:]))
             name = wanted.name or self._store.names().get(session_id)
-            session = await self._registry.open(profile, plan, session_id, mode, name, None)
+            # A fork goes on under an id that the CLI makes; until its descriptor shows it, it has one of ours.
+            key = str(uuid.uuid4()) if mode == "fork" else session_id
+            session = await self._registry.open(profile, plan, key, mode, name, None)
         except (OpenError, UnsupportedStart) as error:
             return Done(wanted.request, ok=False, reason="session open failed", detail=str(error))
         if wanted.name:
-            self._store.set_name(session_id, wanted.name)
+            self._store.set_name(session.key, wanted.name)
         self._store.record_launch(
             LaunchRecord(
-                session_id,
+                session.key,
                 session.generation,
                 profile.name,
                 cwd,

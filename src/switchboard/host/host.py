@@ -36,6 +36,7 @@ from switchboard.sessions.session import Session
 from switchboard.sessions.status_binding import StatusBinding
 from switchboard.sessions.transcript_service import TranscriptService
 from switchboard.store.sqlite import Store, StoreError
+from switchboard.triggers.progress import Progress
 from switchboard.triggers.watcher import TriggerWatcher
 
 STOP_SECONDS = 5.0
@@ -119,7 +120,15 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
         raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
     terminals = HostedTerminals(registry, binding.background_job)
     await stack.enter_async_context(
-        TriggerWatcher(terminals, triggers_dir, clock=clock, env=environment, log=log, watcher=watcher)
+        TriggerWatcher(
+            terminals,
+            triggers_dir,
+            clock=clock,
+            env=environment,
+            log=log,
+            watcher=watcher,
+            observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
+        )
     )
     stack.callback(hub.broadcast, messages.Notice("info", "The host is closing; sessions go on."))
 
@@ -198,6 +207,21 @@ async def _watch_interrupted(session: Session, clock: Clock) -> None:
                 session.submitted_after_all()
                 return
             await session.facts.changed(facts, clock, FOREVER)
+
+
+def trigger_activity(progress: Progress, at: int) -> messages.TriggerActivity:
+    """Return what pages are told of a trigger's step."""
+    return messages.TriggerActivity(
+        progress.name,
+        at,
+        progress.step,
+        progress.action,
+        progress.session_id,
+        progress.ok,
+        progress.submitted,
+        progress.error,
+        progress.reason,
+    )
 
 
 class _Endings:

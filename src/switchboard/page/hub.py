@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -22,6 +23,9 @@ PONG_MS = 10_000
 """A page that does not answer within this loses the connection: a frozen one must not hold the renderer role."""
 
 MAX_PAGES = 64
+RECENT = 100
+"""Trigger steps that a new page is told of."""
+
 MAX_REQUESTS = 16
 """Requests of one page under way at once."""
 
@@ -52,6 +56,7 @@ class PageHub:
         self._roles = Roles()
         self._owners: dict[int, str] = {}
         """The epoch of the page whose size each session has."""
+        self._recent: deque[messages.TriggerActivity] = deque(maxlen=RECENT)
 
     # --- listener of the registry ---
 
@@ -72,6 +77,11 @@ class PageHub:
         """Tell every page (not commands)."""
         for page in self._shown():
             page.post(message)
+
+    def trigger(self, activity: messages.TriggerActivity) -> None:
+        """Tell every page of a trigger's step; pages that come later are told of the last ones."""
+        self._recent.append(activity)
+        self.broadcast(activity)
 
     def close(self) -> None:
         """The host is going: no further page is served, and the connected ones end once they have read all."""
@@ -104,6 +114,8 @@ class PageHub:
             page.post(messages.Welcome(messages.PROTOCOL, self._version, epoch, pid))
             if hello.kind != "command":
                 page.post(messages.Sessions(await self._actions.listing(50)))
+                for activity in self._recent:
+                    page.post(activity)
             await self._converse(page, incoming)
         finally:
             if page is not None:

@@ -19,7 +19,7 @@ def status_word(session: Session) -> str:
         return "exited" if _ended_as_asked(session.exit) else "failed"
     if facts.status is not None and facts.status.status is not None:
         return facts.status.status
-    if session.starting:
+    if facts.starting:
         return "starting"
     if facts.busy:
         return "busy"

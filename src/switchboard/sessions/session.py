@@ -20,7 +20,7 @@ from switchboard.common.writing import EXITED
 from switchboard.sessions.activity import TITLE_RULES
 from switchboard.sessions.composer import Composer
 from switchboard.sessions.gate import Gate, GateLine
-from switchboard.sessions.keeper.ring import Ring
+from switchboard.sessions.keeper.ring import LabelTooLongError, Ring
 from switchboard.sessions.keeper_client import ExitReport, Holding
 from switchboard.sessions.labels import Label, encode_label
 from switchboard.sessions.pty import Pty
@@ -54,14 +54,15 @@ class Session:
         self.profile = profile
         self.label = label
         self.exit: ExitReport | None = None
-        self.starting = profile.publishes
         self._hooks = hooks
         self._clock = clock
         self.screen = Screen(TITLE_RULES[profile.title_rule])
         self._composer = Composer()
         if adopted:
             self._take_up(clock.now())
-        self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._composer.view()))
+        # A label that names the CLI's own process says that an earlier host has seen its descriptor.
+        starting = profile.publishes and label.writer is None
+        self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._composer.view(), starting=starting))
         self._pty = Pty(holding.master, holding.ring, self._printed, self._hung_up)
         self._gate = Gate(self._pty, self, self._composer, clock)
 
@@ -75,6 +76,8 @@ class Session:
         self.screen.feed(self.label.modes)
         if self.label.title:
             self.screen.feed(b"\x1b]0;" + self.label.title.encode() + b"\x07")
+        # A progress report makes busy, too, and the title may not say so.
+        self.screen.activity = replace(self.screen.activity, busy=self.label.busy)
         ring = self.holding.ring
         seq = max(self.label.modes_seq, ring.tail)
         while seq < ring.head:
@@ -183,9 +186,8 @@ class Session:
 
     def observed_status(self, status: CliStatus | None) -> None:
         """The descriptor says this now; None: there is none."""
-        if status is not None:
-            self.starting = False
-        self.facts.publish(replace(self.facts.value, status=status))
+        facts = self.facts.value
+        self.facts.publish(replace(facts, status=status, starting=facts.starting and status is None))
         self._hooks.changed(self)
 
     def observed_writer(self, pid: int, start: str) -> None:
@@ -224,11 +226,10 @@ class Session:
             return
         self._pty.drain(DRAIN_BYTES)
         self.exit = report
-        self.starting = False
         self._pty.close()
         self._gate.fail(BrokenPipeError("the session has exited"))
         self.screen.activity = self.screen.activity.ended()
-        self.facts.publish(replace(self.facts.value, present=False, busy=False, status=None))
+        self.facts.publish(replace(self.facts.value, present=False, busy=False, status=None, starting=False))
         self._hooks.changed(self)
 
     def detach(self) -> None:
@@ -249,10 +250,14 @@ class Session:
         return None if self.exit is None else EXITED
 
     def composer_changed(self) -> None:
-        self.label.composer = self._composer.snapshot()
-        self._save()
         before = self.facts.value.composer
         view = self._composer.view()
+        if view != before or self.label.delivery is None:
+            # What a delivery has left in the box is part of the snapshot from here on: kept apart as well, a later host
+            # would count it twice, and also after a person has cleared it. A mere report of the terminal changes
+            # nothing, and then the text stays known for `interrupted`.
+            self.label.composer, self.label.delivery = self._composer.snapshot(), None
+            self._save()
         self.facts.publish(replace(self.facts.value, composer=view))
         if (before is None or before.pending == 0) != (view.pending == 0):
             self._hooks.changed(self)
@@ -293,4 +298,8 @@ class Session:
         """No process has the terminal open; the exit itself is the keeper's to report."""
 
     def _save(self) -> None:
-        self.holding.ring.store_label(encode_label(self.label))
+        try:
+            self.holding.ring.store_label(encode_label(self.label))
+        except LabelTooLongError as error:
+            # The label before stays in force: a later host knows a little less. Whoever types here must not suffer.
+            self._hooks.failed(self, error)

@@ -11,6 +11,7 @@ from collections import deque
 from enum import Enum
 
 MAX_IN_FLIGHT = 8
+REQUEST_SUFFIX = ".json"
 
 
 class Offer(Enum):
@@ -67,4 +68,4 @@ class Admission:
 
 def is_request_name(name: str) -> bool:
     """Whether a directory entry can be a request: `.json` at its end, and no path."""
-    return name.endswith(".json") and "/" not in name
+    return name.endswith(REQUEST_SUFFIX) and "/" not in name

@@ -7,6 +7,7 @@ request from outside still leaves a truthful one.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk
@@ -16,6 +17,7 @@ from switchboard.triggers.fifo import SessionFifo
 from switchboard.triggers.intake import Intake, Skipped
 from switchboard.triggers.legacy import LegacyAction, as_result
 from switchboard.triggers.legacy_schema import Refusal
+from switchboard.triggers.progress import Observer, Progress, done, received
 from switchboard.triggers.publisher import Publisher
 from switchboard.triggers.results import Result, refused
 from switchboard.triggers.say import Reporter
@@ -25,7 +27,15 @@ from switchboard.triggers.spool import Spool
 class RequestHandler:
     """Carries out requests, each session's one after another."""
 
-    def __init__(self, terminals: Terminals, spool: Spool, admission: Admission, desk: Desk, say: Reporter) -> None:
+    def __init__(
+        self,
+        terminals: Terminals,
+        spool: Spool,
+        admission: Admission,
+        desk: Desk,
+        say: Reporter,
+        observe: Observer = lambda _progress: None,
+    ) -> None:
         self._terminals = terminals
         self._spool = spool
         self._admission = admission
@@ -33,6 +43,8 @@ class RequestHandler:
         self._say = say
         self._publisher = Publisher(spool, desk)
         self._fifo = SessionFifo(terminals.lock_key)
+        self._observe = observe
+        self._begun: dict[str, Progress] = {}
 
     def close(self) -> None:
         """Requests that wait for their session's turn are answered now."""
@@ -52,6 +64,7 @@ class RequestHandler:
         if isinstance(taken, Refusal):
             await self._answer(name, as_result(taken, {}))
             return
+        self._tell(received(_stem(name), taken.value))
         action = LegacyAction(taken.value, self._terminals, self._fifo, self._desk)
         try:
             await self._answer(name, await self._carry_out(name, action))
@@ -86,8 +99,15 @@ class RequestHandler:
             self._say.info(f"{name!r}: delivered, submitted: {result['submitted']}")
         else:
             self._say.warning(f"{name!r}: {result['error']}")
+        self._tell(done(_stem(name), result, self._begun.pop(_stem(name), None)))
         if failure is not None:
             self._say.error(f"{name!r}: its result could not be published ({failure}); it is not carried out again")
+
+    def _tell(self, progress: Progress) -> None:
+        if progress.step != "done":
+            self._begun[progress.name] = progress
+        with suppress(Exception):
+            self._observe(progress)
 
     def _remove(self, name: str) -> None:
         try:

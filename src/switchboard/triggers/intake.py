@@ -65,46 +65,43 @@ class Intake:
     async def take(self) -> Body | Refusal:
         """Return the request's content, or why it is refused. Raises `Skipped`."""
         while True:
-            refusal = self._judge(self._look())
-            if refusal is not None:
-                return refusal
             try:
-                look, data = self._spool.read(self._name)
+                look, content = self._spool.read(self._name, self._judge)
             except FileNotFoundError:
                 raise Skipped from None
-            except PermissionError:
-                raise Skipped("it may not be read: change its owner or mode, then rename it in again") from None
             except OSError as error:
-                # A link that has taken the file's place since is refused as one.
-                return self._judge(self._look()) or Refusal(reasons.invalid_json(str(error)))
-            refusal = self._judge(look, len(data))
-            if refusal is not None:
-                return refusal
+                return self._closed_to_us(error)
+            if isinstance(content, Refusal):
+                return content
+            if len(content) > MAX_REQUEST_BYTES:
+                return Refusal(reasons.TOO_LARGE)
             try:
-                return Body(parse(decode_utf8(data)))
+                return Body(parse(decode_utf8(content)))
             except JsonSyntaxError as error:
                 again_at = self._next_look(look)
                 if again_at is None:
                     return Refusal(reasons.invalid_json(str(error)))
             await self._look_again(again_at)
 
-    def _look(self) -> Look | Refusal:
-        try:
-            return self._spool.look(self._name)
-        except FileNotFoundError:
-            raise Skipped from None
-        except OSError as error:
-            return Refusal(reasons.not_inspected(str(error)))
-
-    def _judge(self, look: Look | Refusal, read: int = 0) -> Refusal | None:
-        """The guards that need no content; `read` bytes of it are known to be there."""
-        if isinstance(look, Refusal):
-            return look
+    def _judge(self, look: Look) -> Refusal | None:
+        """The guards that need no content."""
         if not look.regular:
             return Refusal(reasons.NOT_REGULAR)
-        if max(look.size, read) > MAX_REQUEST_BYTES:
+        if look.size > MAX_REQUEST_BYTES:
             return Refusal(reasons.TOO_LARGE)
         return stale(look.modified_ns, self._desk.clock, self._desk.settings)
+
+    def _closed_to_us(self, error: OSError) -> Refusal:
+        """What to say of an entry that cannot be opened or read: a link, a socket, another user's file."""
+        try:
+            refusal = self._judge(self._spool.look(self._name))
+        except FileNotFoundError:
+            raise Skipped from None
+        except OSError as unseen:
+            return Refusal(reasons.not_inspected(str(unseen)))
+        if refusal is None and isinstance(error, PermissionError):
+            raise Skipped("it may not be read: change its owner or mode, then rename it in again")
+        return refusal or Refusal(reasons.invalid_json(str(error)))
 
     def _next_look(self, look: Look) -> Instant | None:
         now = self._desk.clock.now()

@@ -108,8 +108,8 @@ _INVALID = -1
 
 def _payload(body: JsonValue) -> _Payload | Refusal:
     command, chain, key = _field(body, "command"), _field(body, "chain"), _field(body, "key")
-    present = [field for field in (command, chain, key) if not isinstance(field, _Absent)]
-    if len(present) > 1:
+    present = (command is not _ABSENT) + (chain is not _ABSENT) + (key is not _ABSENT)
+    if present > 1:
         error = reasons.COMMAND_AND_CHAIN if isinstance(key, _Absent) else reasons.COMMAND_CHAIN_KEY
         return Refusal(error)
     if not present:

@@ -1,8 +1,9 @@
 """The folder of requests and results (door).
 
 Everything is done at once, on the caller's thread: files are small, and a worker thread could still rename or remove
-something after its caller was cancelled. A request is judged by `lstat`, opened without following a link and without
-waiting (a pipe would), and judged again by the descriptor that is read. Results are written beside their place and
+something after its caller was cancelled. A request is opened without following a link and without waiting (a pipe
+would), and judged by the descriptor that is read, not by its name, which may mean another file a moment later. What
+cannot be opened is judged by `lstat`. Results are written beside their place and
 renamed into it, so that a reader never meets half of one.
 """
 
@@ -10,17 +11,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 MAX_REQUEST_BYTES = 64 * 1024
+
+T = TypeVar("T")
 
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """A directory entry as it is now. `modified_ns`: its mtime in nanoseconds. `links`: names of the same file."""
 
     regular: bool
@@ -70,12 +72,17 @@ class Spool:
         """Inspect a request without following a link. Raises OSError."""
         return _look(os.lstat(f"{self.folder}/{name}"))
 
-    def read(self, name: str) -> tuple[Look, bytes]:
-        """Read a request, one byte more than is allowed at most. A link is never followed. Raises OSError."""
+    def read(self, name: str, judge: Callable[[Look], T | None]) -> tuple[Look, T | bytes]:
+        """Open a request, have what was opened judged, and read it (one byte more than is allowed at most).
+
+        What `judge` returns is returned in place of the content, which is not read then. Raises OSError: also for a
+        link, which is never followed.
+        """
         descriptor = os.open(f"{self.folder}/{name}", _READ_FLAGS)
         try:
             look = _look(os.fstat(descriptor))
-            return look, os.read(descriptor, MAX_REQUEST_BYTES + 1) if look.regular else b""
+            verdict = judge(look)
+            return look, os.read(descriptor, MAX_REQUEST_BYTES + 1) if verdict is None else verdict
         finally:
             os.close(descriptor)
 

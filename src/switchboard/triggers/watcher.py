@@ -22,10 +22,11 @@ from switchboard.common.settings import TriggerSettings
 from switchboard.common.system_clock import SystemClock
 from switchboard.delivery.desk import Desk
 from switchboard.delivery.port import Terminals
-from switchboard.triggers.admission import Admission, Offer, is_request_name
+from switchboard.triggers.admission import REQUEST_SUFFIX, Admission, Offer, is_request_name
 from switchboard.triggers.handler import RequestHandler
 from switchboard.triggers.intake import Intake
 from switchboard.triggers.partial import Arrival
+from switchboard.triggers.progress import Observer
 from switchboard.triggers.say import Reporter, Silent
 from switchboard.triggers.spool import Spool, SpoolError
 
@@ -51,13 +52,14 @@ class TriggerWatcher:
         env: Mapping[str, str] | None = None,
         log: Log | None = None,
         watcher: FolderWatcher | None = None,
+        observe: Observer = lambda _progress: None,
     ) -> None:
         settings = TriggerSettings(os.environ if env is None else env)
         self._desk = Desk(SystemClock() if clock is None else clock, settings)
         self._spool = Spool(settings.triggers_dir if folder is None else os.fspath(folder))
         self._say = Reporter(Silent() if log is None else log)
         self._admission = Admission()
-        self._handler = RequestHandler(terminals, self._spool, self._admission, self._desk, self._say)
+        self._handler = RequestHandler(terminals, self._spool, self._admission, self._desk, self._say, observe)
         self._shared = watcher
         self._own: FolderWatcher | None = None
         self._watch: Watch | None = None
@@ -79,7 +81,7 @@ class TriggerWatcher:
                 self._own = open_folder_watcher(self._say)
             watcher = self._shared or self._own
             assert watcher is not None
-            self._watch = watcher.watch(self._spool.folder, self._on_event)
+            self._watch = watcher.watch(self._spool.folder, self._on_event, suffix=REQUEST_SUFFIX)
         except SpoolError as error:
             self.problem = str(error)
         except OSError as error:

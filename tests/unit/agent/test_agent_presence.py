@@ -78,6 +78,13 @@ def test_the_same_again_says_nothing(tmp_path: Path) -> None:
     assert rig.show(Activity.IDLE) == []
 
 
+def test_another_conversation_has_another_name(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.show(Activity.IDLE)
+    rig.publisher.rekey("ef01")
+    assert rig.show(Activity.IDLE) == ["\x1b]0;\u2733 c-ef\x07"]
+
+
 def test_progress_and_notifications_for_terminals_that_know_them(tmp_path: Path) -> None:
     rig = Rig(tmp_path, progress=True)
     assert rig.show(Activity.IDLE) == [IDLE]

@@ -54,7 +54,8 @@ class Rig:
         """Real processes take real time: let the loop wait for them, while the clock stands still."""
         async with asyncio.timeout(30):
             while not condition():
-                await asyncio.sleep(0.002)
+                self.desk.screen.changed.clear()
+                await self.desk.screen.changed.wait()
 
     @property
     def said(self) -> str:
@@ -155,8 +156,7 @@ async def test_printing_without_end_stops_at_an_escape(start: Start) -> None:
     rig = start()
     await rig.submit("[slow 0][print forever]")
     while "line 200\n" not in rig.said:
-        rig.desk.clock.run(0)
-        await turns(3)
+        await turns(1)
     assert rig.repl.busy
     rig.repl.interrupt()
     await turns()
@@ -219,9 +219,8 @@ async def test_an_allowed_command_really_runs(start: Start, tmp_path: Path) -> N
     assert rig.desk.descriptor["status"] == "waiting"
     assert not (tmp_path / "x").exists()
     rig.desk.stage.choose()
-    await turns()
-    assert rig.desk.descriptor["status"] == "busy"
     await rig.until(lambda: not rig.repl.busy)
+    assert rig.desk.publisher.statuses[2:] == ["busy", "waiting", "busy", "idle"]
     assert (tmp_path / "x").exists()
     assert rig.desk.kinds == ["user", "assistant", "user", "assistant", "turn_duration"]
     [use, answer] = messages(rig.desk.rows, "assistant")
@@ -395,6 +394,15 @@ async def test_exit_leaves_even_while_busy(start: Start) -> None:
     rig = start()
     await rig.submit("[slow 1m]", "/exit")
     assert await rig.task == 0
+
+
+async def test_after_leaving_nothing_begins(start: Start) -> None:
+    rig = start()
+    await turns()
+    rig.repl.leave(0)
+    await rig.submit("too late")
+    assert await rig.task == 0
+    assert rig.desk.rows == []
 
 
 async def test_the_cost_panel(start: Start) -> None:

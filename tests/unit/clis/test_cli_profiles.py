@@ -62,7 +62,6 @@ def test_extra_arguments_come_last() -> None:
         (SHELL, "resume"),
         (SHELL, "fork"),
         (ATTACH, "resume"),
-        (AGENT, "fork"),
         (CODEX, "fork"),
         (GEMINI, "fork"),
         (OPENCODE, "fork"),

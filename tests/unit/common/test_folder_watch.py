@@ -438,6 +438,7 @@ async def test_an_unreadable_folder_is_an_error(watcher: FolderWatcher, open_to_
     (open_to_all / "closed").mkdir(mode=0)
     with as_nobody(), pytest.raises(PermissionError):
         watcher.watch(str(open_to_all / "closed"), Recorder())
+    (open_to_all / "closed").chmod(0o700)  # so that its owner can remove it
 
 
 async def test_an_unreadable_ancestor_is_no_error(watcher: FolderWatcher, open_to_all: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.support.stage import transcript
+from tests.unit.delivery.test_waits import GONE, T, at, kind, play, status
 
 from switchboard.common.clock import FOREVER
 from switchboard.common.facts import CliStatus, Facts
@@ -18,8 +20,6 @@ from switchboard.delivery.reactions import (
     ReactionWait,
 )
 from switchboard.delivery.waits import Ending, Kind, TranscriptRule
-from tests.support.stage import transcript
-from tests.unit.delivery.test_waits import GONE, T, at, kind, play, status
 
 BUSY = Facts(busy=True)
 

@@ -40,7 +40,7 @@ def test_a_profile_gives_its_variables() -> None:
     assert plan("new", "gemini", GEMINI_CLI_NO_RELAUNCH="false").environment["GEMINI_CLI_NO_RELAUNCH"] == "true"
 
 
-@pytest.mark.parametrize(("mode", "profile"), [("fork", "agent"), ("resume", "shell")])
+@pytest.mark.parametrize(("mode", "profile"), [("fork", "gemini"), ("resume", "shell")])
 def test_a_start_that_a_cli_does_not_have_is_refused(mode: Mode, profile: str) -> None:
     with pytest.raises(UnsupportedStart):
         plan(mode, profile)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.support.fake_clock import FakeClock
 
 from switchboard.delivery.record import Halt
 from switchboard.triggers.fifo import SessionFifo, Ticket
-from tests.support.fake_clock import FakeClock
 
 
 class Queue:
@@ -110,9 +110,8 @@ async def test_releasing_twice_lets_only_one_go_on() -> None:
 
 async def test_a_ticket_is_released_by_its_block_on_every_path() -> None:
     queue = Queue()
-    with pytest.raises(RuntimeError):
-        with await queue.fifo.acquire("S"):
-            raise RuntimeError
+    with pytest.raises(RuntimeError), await queue.fifo.acquire("S"):
+        raise RuntimeError
     await queue.ask("b", "S")
     assert list(queue.held) == ["b"]
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
+from tests.support.fake_clock import FakeClock
 
 from switchboard.common.settings import TriggerSettings
 from switchboard.delivery.desk import Desk
 from switchboard.triggers.intake import Body, Intake, Skipped
 from switchboard.triggers.legacy_schema import Refusal
 from switchboard.triggers.partial import Arrival
-from switchboard.triggers.spool import Look, Spool
-from tests.support.fake_clock import FakeClock
+from switchboard.triggers.spool import Spool
 
 NAME = "a.json"
 
@@ -51,20 +52,34 @@ async def test_row_1_a_file_that_is_gone_is_silent(taking: Taking) -> None:
     assert skipped.value.notice is None
 
 
-async def test_row_2_a_file_that_cannot_be_inspected(taking: Taking, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_name: str) -> Look:
-        raise PermissionError(13, "Permission denied")
+def broken(monkeypatch: pytest.MonkeyPatch, function: str, error: OSError) -> None:
+    """The system fails at this call for the request."""
+    works = getattr(os, function)
 
-    monkeypatch.setattr(taking.spool, "look", refuse)
+    def fail(path: object, *rest: object, **options: object) -> object:
+        if isinstance(path, int) or str(path).endswith(NAME):
+            raise error
+        return works(path, *rest, **options)
+
+    monkeypatch.setattr(os, function, fail)
+
+
+async def test_row_2_a_file_that_cannot_be_inspected(taking: Taking, monkeypatch: pytest.MonkeyPatch) -> None:
+    denied = PermissionError(13, "Permission denied")
+    broken(monkeypatch, "open", denied)
+    broken(monkeypatch, "lstat", denied)
     assert await taking.take() == Refusal("trigger could not be inspected: [Errno 13] Permission denied")
 
 
-@pytest.mark.parametrize("kind", ["folder", "link", "dangling link", "pipe"])
+@pytest.mark.parametrize("kind", ["folder", "link", "dangling link", "pipe", "socket"])
 async def test_row_3_no_regular_file(taking: Taking, kind: str, tmp_path: Path) -> None:
     if kind == "folder":
         taking.path.mkdir()
     elif kind == "pipe":
         os.mkfifo(taking.path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(taking.path))
     else:
         (tmp_path / "other").write_text("{}")
         taking.path.symlink_to(tmp_path / ("other" if kind == "link" else "none"))
@@ -79,14 +94,13 @@ async def test_row_4_size(taking: Taking, size: int, fits: bool) -> None:
 
 async def test_row_4_a_large_file_is_never_read(taking: Taking, monkeypatch: pytest.MonkeyPatch) -> None:
     taking.write(b" " * 70_000)
-    monkeypatch.setattr(taking.spool, "read", lambda _name: pytest.fail("read"))
+    monkeypatch.setattr(os, "read", lambda *_: pytest.fail("read"))
     await taking.take()
 
 
 async def test_row_4_a_file_that_grew_between_look_and_read(taking: Taking, monkeypatch: pytest.MonkeyPatch) -> None:
     taking.write("{}")
-    look = taking.spool.look(NAME)
-    monkeypatch.setattr(taking.spool, "read", lambda _name: (look, b" " * 65_537))
+    monkeypatch.setattr(os, "read", lambda _descriptor, size: b" " * size)
     assert await taking.take() == Refusal("trigger too large (max 64 KB)")
 
 
@@ -128,7 +142,7 @@ async def test_row_5_the_limit_is_read_for_each_file(tmp_path: Path) -> None:
 
 async def test_row_5_a_stale_file_is_never_read(taking: Taking, monkeypatch: pytest.MonkeyPatch) -> None:
     taking.write("no json", age_ms=400_000)
-    monkeypatch.setattr(taking.spool, "read", lambda _name: pytest.fail("read"))
+    monkeypatch.setattr(os, "read", lambda *_: pytest.fail("read"))
     await taking.take()
 
 
@@ -155,41 +169,35 @@ async def test_row_6_invalid_utf8_reads_as_the_replacement_character(taking: Tak
 
 async def test_row_6_an_error_of_the_disk_is_not_retried(taking: Taking, monkeypatch: pytest.MonkeyPatch) -> None:
     taking.write("1")
-
-    def fail(_name: str) -> tuple[Look, bytes]:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(taking.spool, "read", fail)
+    broken(monkeypatch, "read", OSError(5, "Input/output error"))
     assert await taking.take() == Refusal("invalid JSON: [Errno 5] Input/output error")
     assert taking.clock.timers_set == 0
 
 
-async def test_row_6_a_file_that_may_not_be_read_is_left_alone(taking: Taking, monkeypatch: pytest.MonkeyPatch) -> None:
-    taking.write("1")
-
-    def fail(_name: str) -> tuple[Look, bytes]:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(taking.spool, "read", fail)
-    with pytest.raises(Skipped, match="may not be read"):
-        await taking.take()
-
-
-async def test_a_link_that_took_the_files_place_is_refused_as_one(
-    taking: Taking, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("size", [1, 70_000])
+async def test_row_6_a_file_that_may_not_be_read_is_left_alone(
+    taking: Taking, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    taking.write("1")
-    (tmp_path / "other").write_text("2")
-    look, read = taking.spool.look, taking.spool.read
+    taking.write("1" * size)
+    broken(monkeypatch, "open", PermissionError(13, "Permission denied"))
+    if size > 65_536:
+        assert await taking.take() == Refusal("trigger too large (max 64 KB)")
+    else:
+        with pytest.raises(Skipped, match="may not be read"):
+            await taking.take()
 
-    def swap(name: str) -> tuple[Look, bytes]:
+
+async def test_a_link_is_refused_even_if_it_took_the_place_of_a_file(taking: Taking, tmp_path: Path) -> None:
+    taking.write("{")
+    (tmp_path / "other").write_text("2")
+    intake = Intake(taking.spool, NAME, taking.arrival, taking.desk)
+
+    def swap() -> None:
         taking.path.unlink()
         taking.path.symlink_to(tmp_path / "other")
-        monkeypatch.setattr(taking.spool, "look", look)
-        return read(name)
 
-    monkeypatch.setattr(taking.spool, "read", swap)
-    assert await taking.take() == Refusal("trigger must be a regular file")
+    taking.clock.call_at(taking.clock.now() + 20, swap)
+    assert await taking.clock.run(intake.take()) == Refusal("trigger must be a regular file")
 
 
 async def test_half_a_request_is_the_next_starts_when_we_are_closing(taking: Taking) -> None:

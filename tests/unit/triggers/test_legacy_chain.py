@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.stage import SESSION, Stage, transcript
 
 from switchboard.common.facts import CliStatus, ComposerView
 from switchboard.triggers.results import Result
-from tests.support.stage import SESSION, Stage, transcript
 
 TWO = {"chain": [{"command": "one"}, {"command": "two"}], "timeout_ms": 60_000}
 DIALOG = "the CLI reports a dialog open (waiting); nothing was written into it"

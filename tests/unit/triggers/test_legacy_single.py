@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.support.stage import SESSION, Stage, transcript
 
 from switchboard.common.facts import CliStatus, ComposerView, Facts, Typing
 from switchboard.triggers.results import Result
-from tests.support.stage import SESSION, Stage, transcript
 
 HELLO = {"command": "hello"}
 DIALOG = "the CLI reports a dialog open (waiting); nothing was written into it"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.stage import SESSION, Stage
 
 from switchboard.triggers.target_guard import same_directory
-from tests.support.stage import SESSION, Stage
 
 HELLO = {"command": "hello"}
 

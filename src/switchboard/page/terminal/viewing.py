@@ -135,7 +135,7 @@ class Viewing:
         if told and self._asked is not None:
             self._clear = True
             self._modes.restart()
-        modes = said.modes.encode("latin-1") if told else b""
+        modes = said.modes.encode("latin-1", "ignore") if told else b""
         self._position = said.seq
         self._cutter.restart(anywhere=bool(said.seq) and (told or self._clear))
         first, self._clear = (self._cleared(told) if self._clear else b""), False
@@ -157,7 +157,7 @@ class Viewing:
             return b""
         self._cutter.restart(anywhere=True)
         self._position = said.seq
-        modes = said.modes.encode("latin-1")
+        modes = said.modes.encode("latin-1", "ignore")
         self._modes.restart()
         first = b"" if self.skipping else self.restored() + CLEAR
         self._modes.feed(modes, written=not self.skipping)

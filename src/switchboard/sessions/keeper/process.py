@@ -34,6 +34,9 @@ SEND_SECONDS = 5.0
 
 LOCK_SECONDS = 3
 
+EXITED_SECONDS = 60.0
+"""Sessions that ended while no host was there are kept so long for one that comes back: their exit, their last words."""
+
 FIRST_HOST_SECONDS = 30.0
 """A keeper that no host has connected to by then ends itself."""
 
@@ -98,7 +101,7 @@ class Keeper:
         self._next_handle = 1
         self._host: HostConnection | None = None
         self._stopping = False
-        self._had_host = False
+        self._end_by: float | None = time.monotonic() + FIRST_HOST_SECONDS
         self._woken, self._wake = socket.socketpair()
         for end in (self._woken, self._wake, listener):
             end.setblocking(False)
@@ -112,15 +115,22 @@ class Keeper:
         signal.signal(signal.SIGTERM, self._on_terminate)
         for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
             signal.signal(ignored, signal.SIG_IGN)
-        first_host_by: float | None = time.monotonic() + FIRST_HOST_SECONDS
-        while not self._stopping and (self._host or self._sessions or first_host_by):
-            timeout = None if first_host_by is None else max(0.0, first_host_by - time.monotonic())
-            for key, _ in self._selector.select(timeout):
+        while not self._stopping:
+            self._set_end()
+            left = None if self._end_by is None else self._end_by - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            for key, _ in self._selector.select(left):
                 key.data()
-            if self._had_host or (first_host_by is not None and time.monotonic() >= first_host_by):
-                first_host_by = None
         for held in self._sessions.values():
             held.close()
+
+    def _set_end(self) -> None:
+        """Say until when to wait for a host: for ever while a session runs."""
+        if self._host is not None or any(held.exit is None for held in self._sessions.values()):
+            self._end_by = None
+        elif self._end_by is None:
+            self._end_by = time.monotonic() + (EXITED_SECONDS if self._sessions else 0.0)
 
     def _on_terminate(self, *_: object) -> None:
         # Closing the masters hangs up every child.
@@ -254,7 +264,6 @@ class Keeper:
             connection.close()
             return
         self._host = HostConnection(self, connection)
-        self._had_host = True
         self._selector.register(connection, selectors.EVENT_READ, self._host.receive)
 
     def greet(self, message: protocol.Message) -> None:

@@ -1,0 +1,218 @@
+"""Reported from the field: a person's draft sent along with a prompt, and dialogs that a prompt's Enter answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.field import FieldHost, show
+from tests.support.hosting import page, until
+
+from switchboard.delivery import reasons
+from switchboard.page import messages
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[FieldHost]:
+    made = FieldHost(tmp_path)
+    made.start()
+    yield made
+    made.clean_up()
+
+
+SHORT = 500
+"""Time limit of a trigger that is to be refused, in milliseconds; longer than the quiet window of these hosts."""
+
+PAYLOADS: list[dict[str, Any]] = [
+    {"command": "not now", "wait": "none"},
+    {"command": "not now", "wait": "idle"},
+    {"chain": [{"command": "not now"}, {"command": "nor this"}]},
+    {"key": "Escape"},
+]
+PAYLOAD_IDS = ["none", "idle", "chain", "key"]
+
+
+async def refused(host: FieldHost, session_id: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """Send a trigger that must not be carried out; return its result."""
+    result = await host.result(host.ask(session_id, timeout_ms=SHORT, **payload))
+    assert result["ok"] is False
+    assert (result["error"], result["submitted"], result["wrote"]) == ("not sent", "no", False)
+    return result
+
+
+# --- drafts -----------------------------------------------------------------------------------------------------------
+
+DRAFTS = {
+    "typed": (b"half a sentence", 15),
+    "cursor-at-home": (b"half a sentence\x01", 15),
+    "cursor-at-home-by-key": (b"half a sentence\x1b[H", 15),
+    "several-lines": (b"\x1b[200~first line\rsecond line\r\x1b[201~", 23),
+    "unfinished-paste": (b"\x1b[200~first line\rsecond", 17),
+    "recalled": (b"\x1b[A", 1),
+    "not-ascii": ("größer → 你好".encode(), 11),
+}
+
+
+@pytest.mark.parametrize("second_page", [False, True], ids=["own-page", "second-page"])
+@pytest.mark.parametrize(("keys", "length"), DRAFTS.values(), ids=DRAFTS)
+async def test_03_nothing_is_written_into_a_draft(host: FieldHost, keys: bytes, length: int, second_page: bool) -> None:
+    async with page(host) as shown, page(host) as other:
+        handle, session_id, cli = await host.open_script(shown)
+        typing = other if second_page else shown
+        if second_page:
+            await other.once(lambda: handle in other.sessions, "the session")
+            show(other, handle)
+        typing.type(handle, keys)
+        await until(lambda: cli.received == keys, "the draft")
+        results = [await refused(host, session_id, payload) for payload in PAYLOADS]
+        assert {result["reason"] for result in results} == {reasons.composer_pending(str(length))}
+        assert cli.received == keys
+        # Its author throws it away: the next one goes through, alone.
+        away = b"\x1b[201~\x15" if b"\x1b[200~" in keys else b"\x15"
+        typing.type(handle, away)
+        await until(lambda: cli.received == keys + away, "an empty box")
+        result = await host.result(host.ask(session_id, "now then", wait="idle"))
+        assert result["submitted"] == "confirmed", result
+        assert cli.received == keys + away + b"now then\r"
+        assert cli.submitted == ["now then"]
+
+
+async def test_03_nothing_is_written_right_after_a_keystroke(tmp_path: Path) -> None:
+    host = FieldHost(tmp_path, {"SWITCHBOARD_TRIGGER_QUIET_MS": "60000"})
+    host.start()
+    try:
+        async with page(host) as shown:
+            handle, session_id, cli = await host.open_script(shown)
+            shown.type(handle, b"x\x7f")
+            await until(lambda: cli.received == b"x\x7f", "the keys")
+            for payload in PAYLOADS:
+                result = await refused(host, session_id, payload)
+                assert result["reason"].startswith("the last keystroke landed ")
+                assert result["reason"].endswith(" ms ago, inside the 60000 ms quiet window")
+            assert cli.received == b"x\x7f"
+    finally:
+        host.clean_up()
+
+
+async def test_03_keys_between_a_text_and_its_enter_come_after_it(tmp_path: Path) -> None:
+    host = FieldHost(tmp_path, {"SWITCHBOARD_TRIGGER_QUIET_MS": "0", "SWITCHBOARD_SUBMIT_ENTER_DELAY_MS": "400"})
+    host.start()
+    try:
+        async with page(host) as shown, page(host) as other:
+            handle, session_id, cli = await host.open_script(shown)
+            show(other, handle)
+            name = host.ask(session_id, "from a script")
+            await until(lambda: cli.received == b"from a script", "the text")
+            shown.type(handle, b"from a ")
+            await shown.ask(messages.ListSessions)  # so that the other page's keys come after these
+            other.type(handle, b"person")
+            result = await host.result(name)
+            assert result["submitted"] == "confirmed", result
+            await until(lambda: cli.box == "from a person", "the keys")
+            assert cli.received == b"from a script\rfrom a person"
+            assert cli.submitted == ["from a script"]
+            # What they typed is a draft now.
+            again = await refused(host, session_id, PAYLOADS[0])
+            assert again["reason"] == reasons.composer_pending("13")
+    finally:
+        host.clean_up()
+
+
+# --- dialogs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["trust", "theme", "login"])
+async def test_05_nothing_is_written_before_the_cli_has_reported_itself(host: FieldHost, name: str) -> None:
+    """The dialogs that a CLI starts with: no descriptor exists while they are open, and Enter picks "No, exit"."""
+    async with page(host) as shown:
+        handle, session_id, cli = await host.open_script(shown, dialog=name)
+        results = [await refused(host, session_id, payload) for payload in PAYLOADS]
+        assert {result["reason"] for result in results} == {reasons.STARTING}
+        assert name in reasons.STARTING
+        assert shown.sessions[handle].status == "starting"
+        assert cli.received == b""
+        # A trigger that may wait is carried out once the dialog has been answered.
+        waiting = host.ask(session_id, "when you are ready")
+        cli.tell((100, "dialog", None))
+        result = await host.result(waiting)
+        assert result["submitted"] == "confirmed", result
+        assert cli.received == b"when you are ready\r"
+
+
+async def test_05_a_dialog_from_the_start_survives_the_host(host: FieldHost) -> None:
+    async with page(host) as shown:
+        _, session_id, cli = await host.open_script(shown, dialog="trust")
+    host.kill()
+    host.start()
+    result = await refused(host, session_id, PAYLOADS[0])
+    assert result["reason"] == reasons.STARTING
+    assert cli.received == b""
+
+
+async def test_05_the_built_in_agents_trust_dialog(tmp_path: Path) -> None:
+    host = FieldHost(tmp_path, {"SWITCHBOARD_AGENT_FAULTS": "trust-dialog"})
+    host.start()
+    try:
+        async with page(host) as shown:
+            handle = await shown.open(host)
+            session_id = shown.sessions[handle].id
+            await shown.printed(handle, b"No, exit")
+            for payload in PAYLOADS:
+                result = await refused(host, session_id, payload)
+                assert result["reason"] == reasons.STARTING
+            assert shown.sessions[handle].state == "open"
+            shown.type(handle, b"2")
+            await shown.status(handle, "idle")
+            result = await host.result(host.ask(session_id, "hello", wait="idle"))
+            assert result["submitted"] == "confirmed", result
+    finally:
+        host.clean_up()
+
+
+@pytest.mark.parametrize("name", ["permission prompt", "dialog open", "input needed"])
+async def test_05_nothing_is_written_into_a_dialog(host: FieldHost, name: str) -> None:
+    async with page(host) as shown:
+        handle, session_id, cli = await host.open_script(shown)
+        cli.tell((0, "dialog", name))
+        await shown.status(handle, "waiting")
+        for payload in PAYLOADS:
+            result = await refused(host, session_id, payload)
+            assert result["reason"] == reasons.DIALOG_OPEN
+            assert result["dialog"] == name
+        assert cli.received == b""
+        assert cli.events("dialog-answered") == []
+
+
+async def test_05_a_dialog_whose_descriptor_is_lost_stays_a_dialog(host: FieldHost) -> None:
+    async with page(host) as shown:
+        handle, session_id, cli = await host.open_script(shown)
+        cli.tell((0, "dialog", "permission prompt"))
+        await shown.status(handle, "waiting")
+        name = host.ask(session_id, "not now", timeout_ms=SHORT * 2)
+        cli.tell((100, "status", None))
+        result = await host.result(name)
+        assert (result["reason"], result["wrote"]) == (reasons.DIALOG_OPEN, False)
+        assert cli.received == b""
+
+
+async def test_05_a_dialog_between_the_text_and_its_enter_gets_no_enter(tmp_path: Path) -> None:
+    environment = {"SWITCHBOARD_SUBMIT_ENTER_DELAY_MS": "600", "SWITCHBOARD_SUBMIT_VERIFY_MS": "300"}
+    host = FieldHost(tmp_path, environment)
+    host.start()
+    try:
+        async with page(host) as shown:
+            handle, session_id, cli = await host.open_script(shown)
+            name = host.ask(session_id, "too late")
+            await until(lambda: cli.received == b"too late", "the text")
+            cli.tell((0, "dialog", "permission prompt"))
+            result = await host.result(name)
+            assert (result["ok"], result["submitted"], result["wrote"]) == (False, "no", True)
+            assert result["reason"] == reasons.DIALOG_BEFORE_ENTER
+            assert result["dialog"] == "permission prompt"
+            assert cli.received == b"too late"
+            assert cli.events("dialog-answered") == []
+            assert shown.sessions[handle].draft
+    finally:
+        host.clean_up()

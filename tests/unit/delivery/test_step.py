@@ -1,0 +1,115 @@
+"""Delivering one text, for what single triggers and chains do not use: a CLI that starts, and a strict deadline."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.stage import Stage
+
+from switchboard.common.facts import CliStatus, ComposerView
+from switchboard.delivery.record import Halt, StepRecord, Trouble
+from switchboard.delivery.step import Readiness, StepOrder, deliver_step
+from switchboard.delivery.waits import Kind
+
+
+async def deliver(stage: Stage, order: StepOrder) -> tuple[Kind | Trouble, StepRecord]:
+    record = StepRecord()
+    try:
+        return await stage.clock.run(deliver_step(stage.terminal, order, stage.desk, record)), record
+    except Halt as halt:
+        return halt.trouble, record
+
+
+def starting(stage: Stage, budget: int = 10_000, **options: object) -> StepOrder:
+    """A text for a CLI that was launched at the start: an idle stamped at the launch itself is fresh."""
+    return StepOrder(
+        "hello",
+        stage.stamp(budget),
+        Readiness.STARTUP,
+        verify=stage.stamp(budget),
+        after=stage.stamp(0) - 1,
+        **options,  # type: ignore[arg-type]  # the options of single tests
+    )
+
+
+async def test_a_starting_cli_gets_no_byte_before_its_own_settled_idle() -> None:
+    stage = Stage()
+    stage.at(100, status=CliStatus("idle", stage.stamp(-1)))  # another launch's
+    stage.at(500, status="busy")
+    stage.at(900, status="waiting")
+    stage.at(1000, status="idle")
+    stage.at(1010, status="busy")
+    stage.at(2000, status="idle")
+    stage.when("\r", after=10, status="busy")
+    ended, record = await deliver(stage, starting(stage))
+    assert stage.writes == [(2300, b"hello"), (2350, b"\r")]
+    assert (ended, record.submitted.wire) == (Kind.DONE, "confirmed")
+    stage.finish()
+
+
+@pytest.mark.parametrize("stamp", [0, 1])
+async def test_an_idle_stamped_at_the_launch_itself_is_fresh(stamp: int) -> None:
+    stage = Stage()
+    stage.at(100, status=CliStatus("idle", stage.stamp(stamp)))
+    await deliver(stage, starting(stage))
+    assert stage.writes[0] == (400, b"hello")
+
+
+async def test_a_cli_that_publishes_nothing_is_waited_for_until_the_deadline() -> None:
+    stage = Stage()
+    ended, record = await deliver(stage, starting(stage, 5000))
+    assert (ended, record.wrote, stage.elapsed) == (Trouble.NOT_READY, False, 5000)
+
+
+async def test_a_descriptor_that_is_lost_is_not_idle() -> None:
+    stage = Stage()
+    stage.at(100, status="idle")
+    stage.at(300, status=None)
+    ended, _ = await deliver(stage, starting(stage, 5000))
+    assert (ended, stage.writes) == (Trouble.NOT_READY, [])
+
+
+async def test_a_strict_deadline_forbids_a_late_enter() -> None:
+    stage = Stage(SWITCHBOARD_SUBMIT_ENTER_DELAY_MS="50")
+    order = StepOrder("hello", stage.stamp(40), Readiness.NO_DIALOG, verify=stage.stamp(40), strict=True)
+    ended, record = await deliver(stage, order)
+    assert stage.writes == [(0, b"hello")]
+    assert ended is Trouble.LEFT_IN_COMPOSER
+    assert (record.text_written, record.enter_written) == (True, False)
+
+
+async def test_a_strict_deadline_forbids_a_late_recovery_enter() -> None:
+    stage = Stage()
+    order = StepOrder("hello", stage.stamp(1000), Readiness.NO_DIALOG, verify=stage.stamp(1000), strict=True)
+    ended, record = await deliver(stage, order)
+    assert stage.writes == [(0, b"hello"), (50, b"\r")]
+    assert (ended, record.submitted.wire, stage.elapsed) == (Kind.TIMED_OUT, "assumed", 1000)
+
+
+async def test_the_deadline_is_asked_at_the_write_itself() -> None:
+    stage = Stage()
+    order = StepOrder("hello", stage.stamp(1000), Readiness.NO_DIALOG)
+    taken = stage.terminal.line()
+    await taken.__aenter__()
+
+    async def later() -> tuple[Kind | Trouble, StepRecord]:
+        record = StepRecord()
+        try:
+            return await deliver_step(stage.terminal, order, stage.desk, record), record
+        except Halt as halt:
+            return halt.trouble, record
+
+    stage.at(1000, act=taken._mutex.release)
+    ended, record = await stage.clock.run(later())
+    assert (ended, record.wrote, stage.writes) == (Trouble.DEADLINE, False, [])
+
+
+async def test_a_draft_begun_while_the_line_was_taken_is_respected() -> None:
+    stage = Stage()
+    order = StepOrder("hello", stage.stamp(60_000), Readiness.NO_DIALOG)
+    taken = stage.terminal.line()
+    await taken.__aenter__()
+    stage.at(100, composer=ComposerView(1, stage.stamp(100)))
+    stage.at(200, act=taken._mutex.release)
+    stage.at(300, composer=ComposerView(0, stage.stamp(300)))
+    await deliver(stage, order)
+    assert stage.writes[0] == (3300, b"hello")
