@@ -191,11 +191,8 @@ class Keeper:
         """Take over from a keeper that died: the process is not our child, so its exit is seen through its pidfd."""
         if len(descriptors) != 2:
             raise FrameError("adopt needs two descriptors")
-        master, memory = descriptors
-        held = Held(
-            int(message["handle"]), int(message["pid"]), str(message["start"]), int(message["started_at"]), master,
-            memory, ours=False,
-        )  # fmt: skip
+        handle, pid, start, begun = (message[name] for name in ("handle", "pid", "start", "started_at"))
+        held = Held(int(handle), int(pid), str(start), int(begun), *descriptors, ours=False)
         self._sessions[held.handle] = held
         self._next_handle = max(self._next_handle, held.handle + 1)
         try:
@@ -285,15 +282,15 @@ class Keeper:
 
     def act(self, message: protocol.Message, descriptors: list[int]) -> None:
         """Carry out one message of the host. Raises `FrameError` for one that makes no sense."""
-        kind = message["type"]
-        if kind == "spawn":
-            self._spawn(message)
-        elif kind == "forget":
-            self._forget(int(message["handle"]))
-        elif kind == "adopt":
-            self._adopt(message, descriptors)
-        else:
-            raise FrameError(f"unknown message {kind}")
+        match message["type"]:
+            case "spawn":
+                self._spawn(message)
+            case "forget":
+                self._forget(int(message["handle"]))
+            case "adopt":
+                self._adopt(message, descriptors)
+            case kind:
+                raise FrameError(f"unknown message {kind}")
 
     def host_gone(self) -> None:
         """The connection ended: from here on the terminals are ours to read."""
