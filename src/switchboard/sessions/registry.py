@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
@@ -81,12 +80,22 @@ class Registry:
             if self._keeper.connected:
                 return
             holdings = await self._keeper.connect(self._folder)
-            orphans = [session for session in self if session.exit is None]
-            for session in orphans:
-                # The previous keeper died under them; we still have their terminals.
-                self._keeper.adopt(session.holding)
-            for holding in holdings:
+            handed = {holding.handle: holding for holding in holdings}
+            orphans = []
+            for session in [session for session in self if session.exit is None]:
+                same = handed.pop(session.handle, None)
+                if same is None:
+                    orphans.append(session)
+                    continue
+                # Only the connection was lost: it is the session that we have, and here are its descriptors once more.
+                same.close()
+                if same.exit is not None:
+                    self._child_exited(session.handle, same.exit)
+            for holding in handed.values():
                 self._adopt(holding)
+            for session in orphans:
+                # The previous keeper died under it; we still have its terminal.
+                self._keeper.adopt(session.holding)
 
     def _adopt(self, holding: Holding) -> None:
         label = decode_label(holding.ring.load_label())
@@ -94,6 +103,8 @@ class Registry:
             self._log.warning(f"session {holding.handle} has an unreadable label; it is shown as a plain terminal")
             label = Label(f"unknown-{holding.handle}", SHELL.name, "/", 0, holding.started_at, composer={})
         self._add(holding, PROFILES[label.profile], label, adopted=True)
+        if holding.exit is not None:
+            self._forget(holding.handle)
 
     async def open(
         self, profile: CliProfile, plan: LaunchPlan, session_id: str, launch: str, name: str | None, project: str | None
@@ -126,6 +137,8 @@ class Registry:
     def _add(self, holding: Holding, profile: CliProfile, label: Label, adopted: bool) -> Session:
         hooks = SessionHooks(self._changed, self._printed, self._failed, self._follow_transcript)
         session = Session(holding, profile, label, self._clock, hooks, adopted)
+        if (ended := self._sessions.get(holding.handle)) is not None:
+            self.remove(ended)  # a new keeper gives out the numbers of sessions that had ended under the one before
         self._sessions[holding.handle] = session
         session.start()
         self._changed(session)
@@ -139,7 +152,7 @@ class Registry:
         """Drop a session that has exited from the list."""
         if self._sessions.pop(session.handle, None) is not None:
             for listener in self._listeners:
-                listener.session_removed(session)
+                self._tell(listener.session_removed, session)
             session.close()
 
     def _drop_old_exited(self) -> None:
@@ -157,12 +170,6 @@ class Registry:
             session.close()
         self._sessions.clear()
 
-    def signal(self, session: Session, number: int) -> None:
-        """Signal the process that the keeper started. Harmless when it has exited. Raises `OSError`."""
-        if session.exit is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(session.pid, number)
-
     # --- the keeper's reports ---
 
     def _child_exited(self, handle: int, report: ExitReport) -> None:
@@ -170,9 +177,13 @@ class Registry:
         if session is None:
             return
         session.exited(report)
+        self._forget(handle)
+        self._drop_old_exited()
+
+    def _forget(self, handle: int) -> None:
+        """The keeper need not hold an ended session any longer: its last output is in our copy."""
         with contextlib.suppress(KeeperError):
             self._keeper.forget(handle)
-        self._drop_old_exited()
 
     def _keeper_lost(self) -> None:
         if self._closing:
@@ -191,7 +202,7 @@ class Registry:
             self._tell(listener.session_printed, session)
 
     def _failed(self, session: Session, error: Exception) -> None:
-        self._log.error(f"session {session.handle}: following its output failed: {type(error).__name__}: {error}")
+        self._log.error(f"session {session.handle}: following it failed: {type(error).__name__}: {error}")
 
     def _tell(self, callback: Callable[[Session], None], session: Session) -> None:
         """One listener's or session's fault must not reach another session."""

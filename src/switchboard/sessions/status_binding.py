@@ -33,7 +33,10 @@ class StatusBinding:
         if reader is None or session.exit is not None:
             return
         writer = session.label.writer
-        found = reader.by_pid(writer[0]) if writer is not None else reader.owned_by(session.pid)
+        found = reader.by_pid(writer[0]) if writer is not None else None
+        if found is None or _identity(found) != writer:
+            # No writer is known, or it has ended (its number may be another process's by now).
+            found = reader.owned_by(session.pid)
         if found is not None:
             self._apply(session, found)
 
@@ -66,24 +69,28 @@ class StatusBinding:
         return found[1] if found else None
 
     def _apply(self, session: Session, descriptor: Descriptor) -> None:
-        start = descriptor.proc_start or ""
         writer = session.label.writer
         if descriptor.kind == BACKGROUND:
             return
-        if writer != (descriptor.pid, start):
+        if writer != _identity(descriptor):
             if writer is not None and self._processes.is_same(*writer):
                 return  # another CLI, run by the session's own
-            if descriptor.key != session.key and session.label.launch != "fork":
+            # A fork's CLI makes its own id, so the first one that shows itself is it; later ones carry the id.
+            first_of_fork = session.label.launch == "fork" and writer is None
+            if descriptor.key != session.key and not first_of_fork:
                 return
-            session.observed_writer(descriptor.pid, start)
+            session.observed_writer(*_identity(descriptor))
         if descriptor.key != session.key:
             session.rekeyed(descriptor.key)
         session.observed_status(descriptor.status)
 
 
+def _identity(descriptor: Descriptor) -> tuple[int, str]:
+    return descriptor.pid, descriptor.proc_start or ""
+
+
 def _by_writer(sessions: Iterable[Session], descriptor: Descriptor) -> Session | None:
-    wanted = (descriptor.pid, descriptor.proc_start or "")
     for session in sessions:
-        if session.label.writer == wanted:
+        if session.label.writer == _identity(descriptor):
             return session
     return None

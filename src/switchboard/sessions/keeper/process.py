@@ -35,7 +35,7 @@ SEND_SECONDS = 5.0
 LOCK_SECONDS = 3
 
 EXITED_SECONDS = 60.0
-"""Sessions that ended while no host was there are kept so long for one that comes back: their exit, their last words."""
+"""Sessions that ended while no host was there are kept so long for one that comes back: exit status and last words."""
 
 FIRST_HOST_SECONDS = 30.0
 """A keeper that no host has connected to by then ends itself."""
@@ -191,8 +191,9 @@ class Keeper:
         """Take over from a keeper that died: the process is not our child, so its exit is seen through its pidfd."""
         if len(descriptors) != 2:
             raise FrameError("adopt needs two descriptors")
+        master, memory = descriptors
         handle, pid, start, begun = (message[name] for name in ("handle", "pid", "start", "started_at"))
-        held = Held(int(handle), int(pid), str(start), int(begun), *descriptors, ours=False)
+        held = Held(int(handle), int(pid), str(start), int(begun), master=master, memory=memory, ours=False)
         self._sessions[held.handle] = held
         self._next_handle = max(self._next_handle, held.handle + 1)
         try:
