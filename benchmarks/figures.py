@@ -58,10 +58,15 @@ class Figure:
 
 
 def single(
-    name: str, value: float, unit: str, peer: float | None = None, against: str = "", aim: Aim | None = None, note: str = ""
+    name: str,
+    value: float,
+    unit: str,
+    peer: float | None = None,
+    against: str = "",
+    aim: Aim | None = None,
 ) -> Figure:
     """A figure that was measured once."""
-    return Figure(name, value, unit, peer, against, value / peer if peer else None, aim=aim, note=note)
+    return Figure(name, value, unit, peer, against, value / peer if peer else None, aim=aim)
 
 
 def paired(
@@ -91,7 +96,7 @@ def table(chapters: dict[str, list[Figure]]) -> str:
     """Return the figures as lines for people."""
     heads = ("", "ours", "peer", "ratio", "aim", "")
     rows: list[tuple[str, ...]] = []
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     for title, figures in chapters.items():
         rows.append((title.upper(), "", "", "", "", ""))
         for figure in figures:
@@ -106,10 +111,13 @@ def table(chapters: dict[str, list[Figure]]) -> str:
                 )
             )
             if figure.note:
-                notes.append(f"{figure.name}: {figure.note}")
+                notes.setdefault(figure.note, []).append(figure.name)
     widths = [max(len(row[column]) for row in [heads, *rows]) for column in range(len(heads))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows]]
-    return "\n".join([*lines, "", *notes] if notes else lines)
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows]
+    ]
+    told = [f"{'; '.join(names)}: {note}" for note, names in notes.items()]
+    return "\n".join([*lines, "", *told] if told else lines)
 
 
 def _number(value: float | None, unit: str = "") -> str:

@@ -13,12 +13,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.support.hosting import Page, RunningHost, page
+
 from benchmarks import machine
 from benchmarks.figures import Aim, Figure, single
 from benchmarks.machine import Activity, Memory
 from switchboard.host.instance import runtime_folder_of
 from switchboard.page import messages
-from tests.support.hosting import Page, RunningHost, page
 
 HOST_MB, KEEPER_MB, SESSION_MB = 100, 20, 2
 SWITCHES_PER_SECOND = 1

@@ -44,12 +44,15 @@ def main() -> int:
 
     begun = machine.describe()
     found: dict[str, list[Figure]] = {}
-    for name in wanted:
-        print(f"{name} …", file=sys.stderr, flush=True)
-        found[name] = chapters[name]()
-    print(table(found))
-    print(f"\n{_circumstances(begun)}")
-    print(f"Written to {_write(found, begun, quick).relative_to(ROOT)}")
+    try:
+        for name in wanted:
+            print(f"{name} …", file=sys.stderr, flush=True)
+            found[name] = chapters[name]()
+    finally:
+        # What was measured until something broke took minutes, and is worth having.
+        print(table(found))
+        print(f"\n{_circumstances(begun)}")
+        print(f"Written to {_write(found, begun, quick).relative_to(ROOT)}", flush=True)
     return 0
 
 
@@ -65,7 +68,13 @@ def _write(found: dict[str, list[Figure]], begun: dict[str, object], quick: bool
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{now:%Y%m%dT%H%M%SZ}.json"
     chapters = {name: [figure.as_json() for figure in figures] for name, figures in found.items()}
-    whole = {"at": now.isoformat(), "quick": quick, "machine": begun, "load_at_end": os.getloadavg(), "figures": chapters}
+    whole = {
+        "at": now.isoformat(),
+        "quick": quick,
+        "machine": begun,
+        "load_at_end": os.getloadavg(),
+        "figures": chapters,
+    }
     path.write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     return path
 

@@ -12,8 +12,9 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.figures import Aim, Figure, paired
 from tests.support.hosting import RunningHost
+
+from benchmarks.figures import Aim, Figure, paired
 
 COMMAND = str(Path(sys.executable).with_name("switchboard"))
 NOTHING = [sys.executable, "-c", "pass"]
@@ -54,9 +55,11 @@ class running(contextlib.AbstractContextManager[RunningHost]):  # noqa: N801 - r
 
 def _beside(name: str, start: Callable[[], float], rounds: int, aim: Aim | None = None) -> Figure:
     start()  # files come into the page cache, byte code is written
-    mine, nothing = [], []
+    mine: list[float] = []
+    nothing: list[float] = []
+    sides = [(start, mine), (_nothing, nothing)]
     for number in range(rounds):
-        for side, times in (((start, mine), (_nothing, nothing)) if number % 2 else ((_nothing, nothing), (start, mine))):
+        for side, times in sides if number % 2 else reversed(sides):
             times.append(side())
     return paired(name, mine, nothing, "ms", AGAINST, aim)
 

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.field import FieldHost, show
-from tests.support.hosting import page, until
+from tests.support.hosting import Page, page, until
 
 from switchboard.delivery import reasons
 from switchboard.page import messages
 
 
+QUIET = {"SWITCHBOARD_TRIGGER_QUIET_MS": "100"}
+
+
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[FieldHost]:
-    made = FieldHost(tmp_path)
+    made = FieldHost(tmp_path, QUIET)
     made.start()
     yield made
     made.clean_up()
 
 
-SHORT = 500
+SHORT = 250
 """Time limit of a trigger that is to be refused, in milliseconds; longer than the quiet window of these hosts."""
 
 PAYLOADS: list[dict[str, Any]] = [
@@ -31,7 +35,6 @@ PAYLOADS: list[dict[str, Any]] = [
     {"chain": [{"command": "not now"}, {"command": "nor this"}]},
     {"key": "Escape"},
 ]
-PAYLOAD_IDS = ["none", "idle", "chain", "key"]
 
 
 async def refused(host: FieldHost, session_id: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -56,27 +59,33 @@ DRAFTS = {
 
 
 @pytest.mark.parametrize("second_page", [False, True], ids=["own-page", "second-page"])
-@pytest.mark.parametrize(("keys", "length"), DRAFTS.values(), ids=DRAFTS)
-async def test_03_nothing_is_written_into_a_draft(host: FieldHost, keys: bytes, length: int, second_page: bool) -> None:
+async def test_03_nothing_is_written_into_a_draft(host: FieldHost, second_page: bool) -> None:
     async with page(host) as shown, page(host) as other:
-        handle, session_id, cli = await host.open_script(shown)
-        typing = other if second_page else shown
-        if second_page:
-            await other.once(lambda: handle in other.sessions, "the session")
-            show(other, handle)
-        typing.type(handle, keys)
-        await until(lambda: cli.received == keys, "the draft")
-        results = [await refused(host, session_id, payload) for payload in PAYLOADS]
-        assert {result["reason"] for result in results} == {reasons.composer_pending(str(length))}
-        assert cli.received == keys
-        # Its author throws it away: the next one goes through, alone.
-        away = b"\x1b[201~\x15" if b"\x1b[200~" in keys else b"\x15"
-        typing.type(handle, away)
-        await until(lambda: cli.received == keys + away, "an empty box")
-        result = await host.result(host.ask(session_id, "now then", wait="idle"))
-        assert result["submitted"] == "confirmed", result
-        assert cli.received == keys + away + b"now then\r"
-        assert cli.submitted == ["now then"]
+        await asyncio.gather(
+            *(
+                _guarded(host, shown, other if second_page else shown, name, keys, length)
+                for name, (keys, length) in DRAFTS.items()
+            )
+        )
+
+
+async def _guarded(host: FieldHost, shown: Page, typing: Page, name: str, keys: bytes, length: int) -> None:
+    handle, session_id, cli = await host.open_script(shown, name)
+    if typing is not shown:
+        show(typing, handle)
+    typing.type(handle, keys)
+    await until(lambda: cli.received == keys, "the draft")
+    results = [await refused(host, session_id, payload) for payload in PAYLOADS]
+    assert {result["reason"] for result in results} == {reasons.composer_pending(str(length))}
+    assert cli.received == keys
+    # Its author throws it away: the next one goes through, alone.
+    away = b"\x1b[201~\x15" if b"\x1b[200~" in keys else b"\x15"
+    typing.type(handle, away)
+    await until(lambda: cli.received == keys + away, "an empty box")
+    result = await host.result(host.ask(session_id, "now then", wait="idle"))
+    assert result["submitted"] == "confirmed", result
+    assert cli.received == keys + away + b"now then\r"
+    assert cli.submitted == ["now then"]
 
 
 async def test_03_nothing_is_written_right_after_a_keystroke(tmp_path: Path) -> None:
@@ -152,7 +161,7 @@ async def test_05_a_dialog_from_the_start_survives_the_host(host: FieldHost) -> 
 
 
 async def test_05_the_built_in_agents_trust_dialog(tmp_path: Path) -> None:
-    host = FieldHost(tmp_path, {"SWITCHBOARD_AGENT_FAULTS": "trust-dialog"})
+    host = FieldHost(tmp_path, QUIET | {"SWITCHBOARD_AGENT_FAULTS": "trust-dialog"})
     host.start()
     try:
         async with page(host) as shown:
@@ -163,7 +172,7 @@ async def test_05_the_built_in_agents_trust_dialog(tmp_path: Path) -> None:
                 result = await refused(host, session_id, payload)
                 assert result["reason"] == reasons.STARTING
             assert shown.sessions[handle].state == "open"
-            shown.type(handle, b"2")
+            shown.type(handle, b"\x1b[B\r")  # a digit would do as well, and count as a draft until the next Enter
             await shown.status(handle, "idle")
             result = await host.result(host.ask(session_id, "hello", wait="idle"))
             assert result["submitted"] == "confirmed", result
@@ -190,7 +199,7 @@ async def test_05_a_dialog_whose_descriptor_is_lost_stays_a_dialog(host: FieldHo
         handle, session_id, cli = await host.open_script(shown)
         cli.tell((0, "dialog", "permission prompt"))
         await shown.status(handle, "waiting")
-        name = host.ask(session_id, "not now", timeout_ms=SHORT * 2)
+        name = host.ask(session_id, "not now", timeout_ms=SHORT * 3)
         cli.tell((100, "status", None))
         result = await host.result(name)
         assert (result["reason"], result["wrote"]) == (reasons.DIALOG_OPEN, False)
@@ -199,7 +208,7 @@ async def test_05_a_dialog_whose_descriptor_is_lost_stays_a_dialog(host: FieldHo
 
 async def test_05_a_dialog_between_the_text_and_its_enter_gets_no_enter(tmp_path: Path) -> None:
     environment = {"SWITCHBOARD_SUBMIT_ENTER_DELAY_MS": "600", "SWITCHBOARD_SUBMIT_VERIFY_MS": "300"}
-    host = FieldHost(tmp_path, environment)
+    host = FieldHost(tmp_path, QUIET | environment)
     host.start()
     try:
         async with page(host) as shown:

@@ -396,3 +396,53 @@ async def test_a_closed_session_is_listed_and_resumed_in_its_directory(host: Run
         assert resumed.generation > info.generation
         twice = await shown.ask(lambda number: messages.OpenSession(number, "resume", "agent", session_id=info.id))
         assert twice.session.handle == again
+
+
+ATTACHABLE = """#!/usr/bin/env python3
+import os, sys, termios, tty
+tty.setraw(0)
+print("ARGS", *sys.argv[1:], end="\\r\\n", flush=True)
+while (data := os.read(0, 100)) and b"\\x1a" not in data:
+    print("GOT", repr(data), end="\\r\\n", flush=True)
+print("DETACHED", end="\\r\\n", flush=True)
+"""
+
+
+async def test_a_background_job_is_attached_to_and_stop_detaches(host: RunningHost) -> None:
+    program = host.root / "claude-attachable"
+    program.write_text(ATTACHABLE)
+    program.chmod(0o755)
+    host.terminate()
+    host.environment["SWITCHBOARD_CLAUDE"] = str(program)
+    host.start()
+    session_id = "0d6f3a52-0000-4000-8000-0000000000bb"
+    folder = host.root / "claude" / "sessions"
+    folder.mkdir(parents=True)
+    start = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]
+    (folder / f"{os.getpid()}.json").write_text(
+        json.dumps(
+            {
+                "pid": os.getpid(),
+                "sessionId": session_id,
+                "procStart": start,
+                "kind": "bg",
+                "jobId": "job7",
+                "status": "busy",
+            }
+        )
+    )
+    async with page(host) as shown:
+        unattached = await host.result(host.trigger({"sessionId": session_id, "command": "hello"}))
+        assert (unattached["error"], unattached["jobId"]) == ("background session, not attached here", "job7")
+        handle = await shown.open(host, profile="attach", session_id=session_id)
+        await shown.printed(handle, b"ARGS attach job7")
+        delivered = await host.result(host.trigger({"sessionId": session_id, "command": "hello"}))
+        assert delivered["ok"] is True
+        await shown.printed(handle, b"GOT b'hello'")
+        stopped = await shown.ask(lambda number: messages.StopSession(number, handle))
+        assert stopped.ok, stopped
+        await shown.printed(handle, b"DETACHED")
+        missing = await shown.ask(
+            lambda number: messages.OpenSession(number, "new", "attach", session_id="nobody", cwd=str(host.project))
+        )
+        assert (missing.ok, missing.reason) == (False, "session not found")

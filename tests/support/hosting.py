@@ -29,6 +29,9 @@ DEADLINE = 20.0
 class RunningHost:
     """A host with its own data, trigger and agent folders below `root`. Start and stop it as often as needed."""
 
+    launcher: tuple[str, ...] = ()
+    """A program, with arguments, that starts the host."""
+
     def __init__(self, root: Path, environment: Mapping[str, str] | None = None) -> None:
         self.root = root
         self.data = root / "data"
@@ -54,7 +57,7 @@ class RunningHost:
     def start(self) -> RunningHost:
         """Start the host and return once it says that it is ready."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "switchboard.cli.main", "up", "--no-open"],
+            [*self.launcher, sys.executable, "-m", "switchboard.cli.main", "up", "--no-open"],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -48,7 +48,8 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     stay = not options.no_watch and sys.stdin.isatty() and sys.stdout.isatty()
     # A signal must not leave the host and its folder behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     folder = Path(tempfile.mkdtemp(prefix="switchboard-demo-"))
     host = _Host(folder)
     try:

@@ -88,17 +88,30 @@ class HostActions:
             if recorded is None:
                 mode = "new"  # closed before its first prompt: the CLI accepts the same id again
             cwd = recorded or cwd
+        argument = session_id
+        if profile.kind == "attach":
+            job = self._background_job(session_id) if wanted.session_id else None
+            if not job:
+                return refused("session not found", f"no live background job runs the session {session_id}")
+            argument = job
         if cwd is None or not os.path.isabs(cwd):
             return refused("project must be an absolute path", "name an existing directory by its absolute path")
         if not os.path.isdir(cwd):
             return refused("project directory does not exist", f"{cwd} is not a directory")
-        return await self._launch(wanted, profile, mode, session_id, cwd)
+        return await self._launch(wanted, profile, mode, session_id, argument, cwd)
 
     async def _launch(
-        self, wanted: messages.OpenSession, profile: CliProfile, mode: Mode, session_id: str, cwd: str
+        self,
+        wanted: messages.OpenSession,
+        profile: CliProfile,
+        mode: Mode,
+        session_id: str,
+        argument: str,
+        cwd: str,
     ) -> Done:
+        """Start it. `argument` is the id that the CLI is given: the session's, or the job's to attach to."""
         request = LaunchRequest(
-            mode, profile, session_id, cwd, self._environment, sys.executable, wanted.columns, wanted.rows
+            mode, profile, argument, cwd, self._environment, sys.executable, wanted.columns, wanted.rows
         )
         try:
             plan = plan_launch(request)
@@ -131,6 +144,10 @@ class HostActions:
         )
         self.on_opened(session)
         return Done(wanted.request, ok=True, session=session_info(session))
+
+    def _background_job(self, session_id: str) -> str | None:
+        jobs = (reader.background_job(session_id) for reader in self._readers.values())
+        return next((job for job in jobs if job), None)
 
     def _live_elsewhere(self, profile: CliProfile, session_id: str) -> str | None:
         """Say where a session runs that is not open here, None when nothing shows that it does."""

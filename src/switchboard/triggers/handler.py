@@ -34,7 +34,7 @@ class RequestHandler:
         admission: Admission,
         desk: Desk,
         say: Reporter,
-        observe: Observer = lambda _progress: None,
+        observe: Observer | None = None,
     ) -> None:
         self._terminals = terminals
         self._spool = spool
@@ -64,7 +64,8 @@ class RequestHandler:
         if isinstance(taken, Refusal):
             await self._answer(name, as_result(taken, {}))
             return
-        self._tell(received(_stem(name), taken.value))
+        if self._observe is not None:
+            self._tell(received(_stem(name), taken.value))
         action = LegacyAction(taken.value, self._terminals, self._fifo, self._desk)
         try:
             await self._answer(name, await self._carry_out(name, action))
@@ -99,15 +100,17 @@ class RequestHandler:
             self._say.info(f"{name!r}: delivered, submitted: {result['submitted']}")
         else:
             self._say.warning(f"{name!r}: {result['error']}")
-        self._tell(done(_stem(name), result, self._begun.pop(_stem(name), None)))
+        if self._observe is not None:
+            self._tell(done(_stem(name), result, self._begun.pop(_stem(name), None)))
         if failure is not None:
             self._say.error(f"{name!r}: its result could not be published ({failure}); it is not carried out again")
 
     def _tell(self, progress: Progress) -> None:
         if progress.step != "done":
             self._begun[progress.name] = progress
-        with suppress(Exception):
-            self._observe(progress)
+        if self._observe is not None:
+            with suppress(Exception):
+                self._observe(progress)
 
     def _remove(self, name: str) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 from switchboard.clis.transcripts import is_compact_command
@@ -81,7 +80,10 @@ class SingleDelivery:
             verify=deadline if compact else FOREVER,
             flag_down_since=down_since,
         )
-        with self.target.transcript() if compact else nullcontext():
+        if compact:
+            with self.target.transcript():
+                kind = await deliver_step(self.target, order, self.desk, record)
+        else:
             kind = await deliver_step(self.target, order, self.desk, record)
         if record.mode is Mode.COMPACT and kind is not Kind.DONE:
             exited = kind is Kind.EXITED

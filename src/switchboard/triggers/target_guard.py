@@ -22,18 +22,21 @@ def _normal(path: str) -> str:
 
 def find_target(terminals: Terminals, request: LegacyRequest) -> Target | Result:
     """Return the session's terminal, or the result that refuses the request."""
-    total = request.steps_total
     target = terminals.find(request.session_id)
     if target is None or not target.facts.value.present:
         job = terminals.background_job(request.session_id)
         if job is not None:
-            return refused(reasons.BACKGROUND, None, total, {"jobId": job, "sessionId": request.session_id})
-        return refused(reasons.NOT_FOUND, None, total, {"sessionId": request.session_id})
+            return _refused(reasons.BACKGROUND, request, {"jobId": job})
+        return _refused(reasons.NOT_FOUND, request, {})
     if not target.is_alive():
-        return refused(reasons.NOT_RUNNING, None, total, {"sessionId": request.session_id})
+        return _refused(reasons.NOT_RUNNING, request, {})
     if request.expected_cwd is None:
         return target
     return _wrong_directory(request, target) or target
+
+
+def _refused(error: str, request: LegacyRequest, fields: Result) -> Result:
+    return refused(error, None, request.steps_total, {**fields, "sessionId": request.session_id})
 
 
 def _wrong_directory(request: LegacyRequest, target: Target) -> Result | None:

@@ -52,7 +52,7 @@ class TriggerWatcher:
         env: Mapping[str, str] | None = None,
         log: Log | None = None,
         watcher: FolderWatcher | None = None,
-        observe: Observer = lambda _progress: None,
+        observe: Observer | None = None,
     ) -> None:
         settings = TriggerSettings(os.environ if env is None else env)
         self._desk = Desk(SystemClock() if clock is None else clock, settings)

@@ -70,20 +70,25 @@ async def test_a_wait_to_the_end_goes_on_while_stopping(desk: Desk, clock: FakeC
 
 
 class SlowLine:
-    """A terminal that does not take bytes, or fails as it is told."""
+    """A terminal that fails as it is told, or takes bytes only when somebody makes room, several times."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, late_error: Exception | None = None) -> None:
         self.error = error
+        self.late_error = late_error
         self.dropped = False
+        self.room = [asyncio.Event(), asyncio.Event()]
 
     async def write(self, data: bytes, check: Check) -> None:
         if self.error is not None:
             raise self.error
         try:
-            await asyncio.Event().wait()
+            for room in self.room:
+                await room.wait()
         except asyncio.CancelledError:
             self.dropped = True
             raise
+        if self.late_error is not None:
+            raise self.late_error
 
     def release(self) -> None:
         """Nobody's keystrokes are held."""
@@ -121,3 +126,28 @@ async def test_what_may_be_out_counts_as_written(desk: Desk, clock: FakeClock, e
     with pytest.raises(type(error)):
         await write(SlowLine(error), desk, clock.now() + 500, record)
     assert record.wrote is wrote
+
+
+@pytest.mark.parametrize("error", [None, WriteRefused("no", partial=True), OSError(5, "gone")])
+async def test_a_write_that_has_to_wait_for_room_ends_as_it_ends(
+    desk: Desk, clock: FakeClock, error: Exception | None
+) -> None:
+    line, record = SlowLine(late_error=error), StepRecord()
+    for number, room in enumerate(line.room, 1):
+        clock.call_at(clock.now() + 100 * number, room.set)
+    writing = clock.run(write(line, desk, clock.now() + 500, record))
+    if error is None:
+        await writing
+    else:
+        with pytest.raises(type(error)):
+            await writing
+    assert (record.wrote, line.dropped) == (True, False)
+    assert clock.next_timer == FOREVER
+
+
+async def test_a_write_that_is_taken_at_once_sets_no_timer(desk: Desk, clock: FakeClock) -> None:
+    line, record = SlowLine(), StepRecord()
+    for room in line.room:
+        room.set()
+    await write(line, desk, clock.now() + 500, record)
+    assert (record.wrote, clock.timers_set) == (True, 0)

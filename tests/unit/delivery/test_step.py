@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.support.stage import Stage
 
+from switchboard.common.clock import sleep_until
 from switchboard.common.facts import CliStatus, ComposerView
+from switchboard.common.writing import Check
+from switchboard.delivery.memory import MemoryLine
 from switchboard.delivery.record import Halt, StepRecord, Trouble
 from switchboard.delivery.step import Readiness, StepOrder, deliver_step
 from switchboard.delivery.waits import Kind
@@ -113,3 +116,59 @@ async def test_a_draft_begun_while_the_line_was_taken_is_respected() -> None:
     stage.at(300, composer=ComposerView(0, stage.stamp(300)))
     await deliver(stage, order)
     assert stage.writes[0] == (3300, b"hello")
+
+
+class TestTheMomentOfTheWriteItself:
+    """The terminal has no room at first: what was true when the write began may be true no longer when it is made."""
+
+    def room_after(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch, data: bytes, ms: int, *, times: int = 1, **facts: object
+    ) -> None:
+        """The first writes of `data` wait so long, and these facts are published meanwhile."""
+        write, left = MemoryLine.write, [times]
+
+        async def late(line: MemoryLine, wanted: bytes, check: Check) -> None:
+            if wanted == data and left[0]:
+                left[0] -= 1
+                stage.show(**facts)
+                await sleep_until(stage.clock, stage.clock.now() + ms)
+            await write(line, wanted, check)
+
+        monkeypatch.setattr(MemoryLine, "write", late)
+
+    async def test_a_dialog_before_the_first_byte(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        self.room_after(stage, monkeypatch, b"hello", 100, status="waiting")
+        stage.at(500, status="idle")
+        await deliver(stage, StepOrder("hello", stage.stamp(60_000), Readiness.NO_DIALOG))
+        assert stage.writes[0] == (500, b"hello")
+
+    async def test_a_dialog_before_the_enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        self.room_after(stage, monkeypatch, b"\r", 100, status="waiting")
+        stage.at(500, status="idle")
+        await deliver(stage, StepOrder("hello", stage.stamp(60_000), Readiness.NO_DIALOG))
+        assert stage.writes[:2] == [(0, b"hello"), (500, b"\r")]
+
+    async def test_a_dialog_before_the_recovery_enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        stage.when("\r", act=lambda: self.room_after(stage, monkeypatch, b"\r", 100, status="waiting"))
+        _, record = await deliver(stage, StepOrder("hello", stage.stamp(60_000), Readiness.NO_DIALOG))
+        assert stage.writes == [(0, b"hello"), (50, b"\r")]
+        assert record.withheld == "the CLI reports a dialog open or a turn running, a bare Enter could answer it"
+        assert record.retries == 0
+
+    async def test_a_draft_before_the_recovery_enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        draft = ComposerView(2, stage.stamp(2060))
+        stage.when("\r", act=lambda: self.room_after(stage, monkeypatch, b"\r", 100, composer=draft))
+        _, record = await deliver(stage, StepOrder("hello", stage.stamp(60_000), Readiness.NO_DIALOG))
+        assert len(stage.writes) == 2
+        assert record.withheld == "2 byte(s) of input are sitting unsubmitted in the composer"
+
+    async def test_no_room_until_the_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        self.room_after(stage, monkeypatch, b"hello", 90_000)
+        ended, record = await deliver(stage, StepOrder("hello", stage.stamp(5000), Readiness.NO_DIALOG))
+        assert (ended, record.wrote, record.text_written) == (Trouble.LEFT_IN_COMPOSER, True, False)
+        assert (stage.writes, stage.elapsed) == ([], 5000)

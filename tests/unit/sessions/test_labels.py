@@ -66,6 +66,42 @@ def test_what_is_no_label_is_none(data: bytes) -> None:
     assert decode_label(data) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("past", None),
+        ("past", ["a", 1]),
+        ("past", "text"),
+        ("columns", "120"),
+        ("rows", None),
+        ("title", None),
+        ("busy", 1),
+        ("name", 5),
+        ("project", []),
+        ("launch", None),
+        ("modes_seq", 1.5),
+        ("delivery_at", "0"),
+        ("sandbox", 0),
+        ("writer", ["x", "1"]),
+        ("writer", [1, 2]),
+        ("writer", [1]),
+        ("modes", 5),
+        ("delivery", "not base64"),
+    ],
+)
+def test_a_field_of_another_type_spoils_the_label(name: str, value: object) -> None:
+    """Half a label is worse than none: what is wrong in it would show later, and elsewhere."""
+    fields = json.loads(encode_label(full())) | {name: value}
+    assert decode_label(json.dumps(fields).encode()) is None
+
+
+def test_a_composer_of_any_type_is_left_to_the_composer() -> None:
+    fields = json.loads(encode_label(full())) | {"composer": ["nonsense"]}
+    label = decode_label(json.dumps(fields).encode())
+    assert label is not None
+    assert label.composer == ["nonsense"]
+
+
 def test_the_longest_label_fits() -> None:
     label = full()
     label.delivery = b"\xf0\x9f\x98\x80" * MAX_DELIVERY_BYTES

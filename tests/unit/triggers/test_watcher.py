@@ -513,6 +513,21 @@ async def test_closing_between_text_and_enter_still_presses_enter(tmp_path: Path
     assert (result["submitted"], result["enter_written"], result["written"]) == ("assumed", True, True)
 
 
+async def test_closing_answers_who_waits_for_the_sessions_turn_without_waiting_for_it(tmp_path: Path) -> None:
+    stage = SpoolStage(tmp_path, SWITCHBOARD_SUBMIT_ENTER_DELAY_MS="50")
+    stage.session()
+    stage.watcher.start()
+    for name in "ab":
+        stage.rename_in(name)
+        await stage.clock.settle()
+    closing = asyncio.create_task(stage.watcher.close(), name="closing")
+    await stage.clock.settle()
+    assert (stage.result("a"), stage.result("b")["reason"]) == (None, "Switchboard is closing.")
+    await stage.clock.advance(50)
+    await closing
+    assert stage.result("a")["enter_written"] is True
+
+
 async def test_closing_a_chain_tells_how_far_it_came(tmp_path: Path) -> None:
     stage = SpoolStage(tmp_path)
     terminal = stage.session()

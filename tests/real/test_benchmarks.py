@@ -1,0 +1,23 @@
+"""The watcher is embedded as the benchmark does it: one process, terminals in memory, no host."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "watcher_side.py"
+
+
+@pytest.mark.parametrize("pace", ["burst", "paced"])
+def test_a_turn_of_the_watcher_delivers_every_request(pace: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "20", "0", "0", pace], capture_output=True, text=True, timeout=60, check=True
+    )
+    told = json.loads(done.stdout)
+    assert set(told) == {"N", "total_ms", "per_s", "lat_p50", "lat_p99"}
+    assert told["N"] == 20
+    assert 0 < told["lat_p50"] <= told["lat_p99"] < told["total_ms"]
