@@ -64,7 +64,7 @@ async def round_trips(path: str, host: int, echo: int | None = None) -> AsyncIte
     try:
         yield trips
     finally:
-        said, _ = await meter.communicate()
+        said, _ = await meter.communicate(b"")
     measured = json.loads(said)
     trips.wall, trips.own, trips.cpu = measured["wall"], measured["own"], measured["cpu"]
 
