@@ -18,7 +18,32 @@ class FakeProcesses:
         self._living: set[int] = set()
 
     def door(self) -> ProcFs:
-        return ProcFs(str(self.root), self._probe)
+        return ProcFs(str(self.root), self._probe, str(self.root / "machine-id"))
+
+    def machine(
+        self,
+        *,
+        machine_id: str | None = "m1",
+        boot_id: str = "boot-1",
+        namespace: str = "pid:[4026531836]",
+        init_start: str = "1",
+        mount: str = "rw",
+    ) -> None:
+        """What the host sees of its own place. Process 1 is the first of its namespace."""
+        (self.root / "machine-id").unlink(missing_ok=True)
+        if machine_id is not None:
+            (self.root / "machine-id").write_text(f"{machine_id}\n")
+        random = self.root / "sys" / "kernel" / "random"
+        random.mkdir(parents=True, exist_ok=True)
+        (random / "boot_id").write_text(f"{boot_id}\n")
+        link = self.root / "self" / "ns" / "pid"
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(namespace)
+        (self.root / "self" / "mountinfo").write_text(
+            f"21 1 0:20 / /sys rw - sysfs sysfs rw\n22 1 0:21 / /proc rw,nosuid - proc proc {mount}\n"
+        )
+        self.add(1, parent=0, start=init_start, name="init", namespace=namespace)
 
     def add(
         self,

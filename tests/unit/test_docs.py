@@ -11,6 +11,7 @@ import pytest
 
 from switchboard.agent.faults import KNOWN as KNOWN_FAULTS
 from switchboard.cli.main import COMMANDS
+from switchboard.clis.launch_settings import SETTINGS
 from switchboard.clis.profiles import PROFILES, CliProfile
 from switchboard.delivery import reasons
 from switchboard.page.terminal.listing import HELP
@@ -186,6 +187,10 @@ def test_every_profile_is_documented_as_it_is(profile: CliProfile) -> None:
     _, idle, proof, resume, fork = (cell.strip() == "yes" for cell in row.group(1).split("|"))
     assert (idle, proof) == (profile.publishes, profile.publishes)
     assert (resume, fork) == (profile.starts.resume is not None, profile.starts.fork is not None)
+
+
+def test_every_saved_setting_is_documented_and_exists() -> None:
+    assert first_cells(section(DOCS["configuration.md"], "Saved settings")) == list(SETTINGS)
 
 
 def test_every_command_is_documented() -> None:

@@ -12,6 +12,7 @@ from itertools import islice
 from switchboard.clis.descriptors import (
     Descriptor,
     DescriptorUnreadable,
+    claimed_sessions,
     is_descriptor_name,
     parse_descriptor,
     pid_of_name,
@@ -44,6 +45,45 @@ class DescriptorScan:
     unreadable: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """One file as it lies in the folder, nothing filtered out.
+
+    `descriptor`: None when it describes no process; `claims`: the ids of sessions that it names all the same.
+    `torn`: it is no JSON, so a write may be under way; it was last written at `modified_at` (wall milliseconds).
+    `problem`: why it cannot be read, None when it can.
+    """
+
+    path: str
+    descriptor: Descriptor | None = None
+    claims: frozenset[str] = frozenset()
+    torn: bool = False
+    modified_at: int = 0
+    problem: str | None = None
+
+    def concerns(self, session_id: str) -> bool:
+        """Tell whether it names that session (an id in lower case)."""
+        return session_id in (self.claims if self.descriptor is None else self.descriptor.keys)
+
+
+def read_raw(folder: str, name: str) -> RawFile | None:
+    """Return what that file holds at this moment, None when there is no such file. Never raises."""
+    path = f"{folder}/{name}"
+    try:
+        data, modified = _contents(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return RawFile(path, problem=error.strerror or str(error))
+    modified_at = modified // 1_000_000
+    try:
+        descriptor = parse_descriptor(data)
+    except DescriptorUnreadable:
+        return RawFile(path, torn=True, modified_at=modified_at)
+    claims = claimed_sessions(data) if descriptor is None else frozenset[str]()
+    return RawFile(path, descriptor, claims, modified_at=modified_at)
+
+
 def descriptor_names(folder: str) -> list[str]:
     """Return the names of the folder's descriptors in order of their number, at most `MAX_NAMES`. Raises OSError."""
     with os.scandir(folder) as entries:
@@ -57,18 +97,24 @@ def read_descriptor(folder: str, name: str) -> Descriptor | None:
     Raises `FileNotFoundError` when there is none, `DescriptorUnreadable` when it is half-written, other `OSError` when
     it is no regular file, too large or not permitted.
     """
-    path = f"{folder}/{name}"
+    data, _ = _contents(f"{folder}/{name}")
+    return parse_descriptor(data)
+
+
+def _contents(path: str) -> tuple[bytes, int]:
+    """Return a file's bytes and when it was last written before they had been read, in nanoseconds."""
     file = os.open(path, _FLAGS)
     try:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", path)
         data = os.read(file, MAX_BYTES + 1)
+        modified = os.fstat(file).st_mtime_ns
     finally:
         os.close(file)
     if len(data) > MAX_BYTES:
         raise OSError(errno.EFBIG, "too large for a descriptor", path)
-    return parse_descriptor(data)
+    return data, modified
 
 
 def scan_descriptors(folder: str) -> DescriptorScan:

@@ -54,6 +54,16 @@ class Descriptor:
         """The session id as it is compared: lower-case."""
         return self.session_id.lower()
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """Every id by which its session may be asked for, lower case."""
+        return frozenset(text.lower() for text in (self.session_id, self.bridge_session_id) if text)
+
+    @property
+    def identity(self) -> tuple[int, str | None, str | None, str | None, frozenset[str]]:
+        """What stays as it is while one process keeps one conversation, whatever its status does."""
+        return self.pid, self.proc_start, self.pid_domain, self.kind, self.keys
+
     def same_process(self, other: Descriptor) -> bool:
         """Tell whether both were written by one process: the number alone is given out again.
 
@@ -124,6 +134,20 @@ def parse_descriptor(data: bytes) -> Descriptor | None:
         bridge_session_id=_text(body, "bridgeSessionId"),
         version=_text(body, "version"),
     )
+
+
+def claimed_sessions(data: bytes) -> frozenset[str]:
+    """Return the ids, lower case, that a JSON text claims as its session's, whatever else is wrong with it.
+
+    For files that are no proper descriptor and yet may be somebody's. Empty when the text is no JSON object.
+    """
+    try:
+        body = parse(decode_utf8(data))
+    except JsonSyntaxError:
+        return frozenset()
+    if not isinstance(body, dict):
+        return frozenset()
+    return frozenset(text.lower() for field in ("sessionId", "bridgeSessionId") if (text := _text(body, field)))
 
 
 def _text(body: dict[str, JsonValue], field: str) -> str | None:

@@ -39,12 +39,14 @@ class UnsupportedStart(ValueError):
 class Starts:
     """Arguments after the program for each kind of start, with `SESSION_ID` where the id goes; None: cannot.
 
-    `new` without `SESSION_ID` means that the CLI makes its own id, which the host learns later or never.
+    `new` without `SESSION_ID` means that the CLI makes its own id, which the host learns later or never. `takes_flags`:
+    it knows the flags of saved launch settings (permission mode and so on), which are Claude Code's.
     """
 
     new: tuple[str, ...] | None = ()
     resume: tuple[str, ...] | None = None
     fork: tuple[str, ...] | None = None
+    takes_flags: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +137,16 @@ class CliProfile:
         return [*command, *(session_id if part == SESSION_ID else part for part in arguments), *extra]
 
 
-def through_login_shell(shell: str, cwd: str, argv: Sequence[str]) -> list[str]:
+def through_login_shell(shell: str, cwd: str, argv: Sequence[str], prefix: str = "") -> list[str]:
     """Return the argument list that runs `argv` from a login and interactive shell, in `cwd`.
 
     The directory is entered again after the profile files, because some of them change it. `exec` leaves no shell
-    behind: an interactive shell would ignore the signal that ends the session.
+    behind: an interactive shell would ignore the signal that ends the session. With a `prefix` the shell stays, because
+    the prefix may be a function of the profile files, or set a variable, and `exec` takes neither. `prefix` must have
+    passed its setting's check: it is not quoted.
     """
-    return [shell, "-l", "-i", "-c", f"cd {shlex.quote(cwd)} && exec {shlex.join(argv)}"]
+    command = f"{prefix} {shlex.join(argv)}" if prefix else f"exec {shlex.join(argv)}"
+    return [shell, "-l", "-i", "-c", f"cd {shlex.quote(cwd)} && {command}"]
 
 
 # What Claude Code finds in one read of over 800 characters turns into a paste, and then the transcript no longer shows
@@ -167,6 +172,7 @@ CLAUDE = CliProfile(
         new=("--session-id", SESSION_ID),
         resume=("--resume", SESSION_ID),
         fork=("--resume", SESSION_ID, "--fork-session"),
+        takes_flags=True,
     ),
     home=claude_config_dir,
 )

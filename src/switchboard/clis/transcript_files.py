@@ -11,10 +11,11 @@ import heapq
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from switchboard.clis.project_folders import RecordedCwd, find_cwd, folder_name
 from switchboard.clis.recorded_sessions import RecordedSession, describe
-from switchboard.clis.transcript_rows import rows_backwards, rows_of
+from switchboard.clis.transcript_rows import Row, rows_backwards, rows_of
 from switchboard.clis.transcripts import TranscriptReader
 from switchboard.common.facts import TurnEvidence
 
@@ -147,27 +148,64 @@ class TranscriptTail:
         self._reader.feed(data)
 
 
+@dataclass(frozen=True, slots=True)
+class TranscriptProbe:
+    """What the two ends of one transcript show.
+
+    `identity`: device and inode. `usable`: there is a row in it. `cwd`: the directory that it records, see
+    `project_folders`.
+    """
+
+    identity: tuple[int, int]
+    usable: bool
+    cwd: RecordedCwd
+
+
+def probe_transcript(path: str, remap: str | None = None) -> TranscriptProbe:
+    """Look into a transcript, the last window only when the first does not decide. Raises OSError.
+
+    `remap` as for `recorded_cwd`.
+    """
+    folder = os.path.basename(os.path.dirname(path))
+    file, found = _open(path)
+    identity = (found.st_dev, found.st_ino)
+    try:
+        rows = _Noted(rows_of(_read_at(file, 0, WINDOW)))
+        head = find_cwd(rows, folder, remap)
+        if head.ended or found.st_size <= WINDOW:
+            return TranscriptProbe(identity, rows.any, head)
+        rows = _Noted(rows_backwards(_read_at(file, found.st_size - WINDOW, WINDOW)), rows.any)
+        tail = find_cwd(rows, folder, remap)
+    finally:
+        os.close(file)
+    return TranscriptProbe(identity, rows.any, RecordedCwd(tail.cwd, head.rejected or tail.rejected, ended=True))
+
+
+class _Noted:
+    """Rows that pass through, noting whether there was any."""
+
+    __slots__ = ("_rows", "any")
+
+    def __init__(self, rows: Iterator[Row], seen: bool = False) -> None:
+        self._rows = rows
+        self.any = seen
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._rows:
+            self.any = True
+            yield row
+
+
 def recorded_cwd(path: str, remap: str | None = None) -> RecordedCwd:
     """Return the directory that a transcript records, as far as it can be believed (see `project_folders`).
 
     `remap` is the directory a person has recorded for the transcript's folder. `complete` is false when the file could
     not be read.
     """
-    folder = os.path.basename(os.path.dirname(path))
     try:
-        file, found = _open(path)
+        return probe_transcript(path, remap).cwd
     except OSError:
         return RecordedCwd(complete=False)
-    try:
-        head = find_cwd(rows_of(_read_at(file, 0, WINDOW)), folder, remap)
-        if head.ended or found.st_size <= WINDOW:
-            return head
-        tail = find_cwd(rows_backwards(_read_at(file, found.st_size - WINDOW, WINDOW)), folder, remap)
-    except OSError:
-        return RecordedCwd(complete=False)
-    finally:
-        os.close(file)
-    return RecordedCwd(tail.cwd, head.rejected or tail.rejected, ended=True)
 
 
 def resolve_session_cwd(

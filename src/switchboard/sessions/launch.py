@@ -9,10 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from switchboard.clis.profiles import CliProfile
+from switchboard.clis.launch_options import NO_OPTIONS, LaunchOptions
+from switchboard.clis.profiles import CliProfile, UnsupportedStart, through_login_shell
 from switchboard.sessions.environment import child_environment
 
 Mode = Literal["new", "resume", "fork", "restore", "schedule", "shell"]
+
+FRESH_MODES: frozenset[Mode] = frozenset({"new", "schedule"})
+"""They begin a conversation; the others go on with one, or have none."""
+
+NO_SANDBOX = (
+    "the saved settings ask for a sandbox, and this version cannot start sessions in one; "
+    "nothing was started without it (`switchboard config set sandbox false` takes the wish back)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +30,7 @@ class LaunchRequest:
 
     `session_id`: the id of the new session, or the one to resume or fork. `cwd`: absolute directory to start in. For a
     resume it is the directory that the transcript records. `environment`: the host's own. `python`: the interpreter of
-    this installation. `arguments`: further CLI flags from saved settings.
+    this installation. `arguments`: further CLI flags. `options`: what saved settings add (see `launch_options`).
     """
 
     mode: Mode
@@ -34,6 +43,7 @@ class LaunchRequest:
     rows: int = 40
     arguments: Sequence[str] = ()
     extra_environment: Mapping[str, str] = field(default_factory=dict)
+    options: LaunchOptions = NO_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +60,19 @@ class LaunchPlan:
 def plan_launch(request: LaunchRequest) -> LaunchPlan:
     """Return the plan for a request. Raises `UnsupportedStart` when the CLI cannot be started in that way."""
     profile = request.profile
+    options = request.options
+    if options.sandbox:
+        raise UnsupportedStart(NO_SANDBOX)
     command = profile.command(request.environment, request.python)
+    arguments = [*options.arguments, *request.arguments]
     if request.mode in ("resume", "restore"):
-        argv = profile.resume(command, request.session_id, request.arguments)
+        argv = profile.resume(command, request.session_id, arguments)
     elif request.mode == "fork":
-        argv = profile.fork(command, request.session_id, request.arguments)
+        argv = profile.fork(command, request.session_id, arguments)
     else:
-        argv = profile.new(command, request.session_id, request.arguments)
+        argv = profile.new(command, request.session_id, arguments)
+    if options.shell is not None and profile.kind != "shell":
+        argv = through_login_shell(options.shell, request.cwd, argv, options.prefix)
     extra = dict(profile.environment) | dict(request.extra_environment)
     return LaunchPlan(
         tuple(argv),

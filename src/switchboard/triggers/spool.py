@@ -3,22 +3,35 @@
 Everything is done at once, on the caller's thread: files are small, and a worker thread could still rename or remove
 something after its caller was cancelled. A request is opened without following a link and without waiting (a pipe
 would), and judged by the descriptor that is read, not by its name, which may mean another file a moment later. What
-cannot be opened is judged by `lstat`. Results are written beside their place and
-renamed into it, so that a reader never meets half of one.
+cannot be opened is judged by `lstat`. Results and markers are written beside their place and then put into it, so that
+a reader never meets half of one. A rename replaces what is there; where nothing may be replaced, a second name is
+linked instead, which fails when the name is taken.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 MAX_REQUEST_BYTES = 64 * 1024
+MAX_PUBLISHED_BYTES = 1024 * 1024
+"""More than any result or marker can be: a result echoes a request at most."""
+RESULT_SUFFIX = ".result.json"
+MARKER_SUFFIX = ".action.json"
+BESIDE_SUFFIX = ".tmp"
 
 T = TypeVar("T")
 
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_NO_FILE = frozenset({errno.ELOOP, errno.ENXIO})
+"""What opening says of a link and of a socket."""
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+"""What linking says where the file system has no links."""
+_AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # linux/fcntl.h, linux/fs.h
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -102,9 +115,102 @@ class Spool:
         except FileNotFoundError:
             return
 
+    # --- versioned requests: nothing is ever replaced, and an action that was begun has a marker ---------------------
+
+    def publish_new(self, stem: str, data: bytes) -> None:
+        """Put a result in its place. Raises FileExistsError when something is there, else OSError; then nothing is."""
+        self._retry_in_new_folder(self._link_new, f"{stem}{RESULT_SUFFIX}", data)
+
+    def create_marker(self, stem: str, data: bytes) -> None:
+        """Put a marker in its place. Raises FileExistsError when there is one, else OSError; then there is none."""
+        self._retry_in_new_folder(self._link_new, f"{stem}{MARKER_SUFFIX}", data)
+
+    def update_marker(self, stem: str, data: bytes) -> None:
+        """Replace a marker. Raises OSError, and then the one before still stands."""
+        self._rename_over(f"{stem}{MARKER_SUFFIX}", data)
+
+    def remove_marker(self, stem: str) -> None:
+        """Remove a marker; one that is gone already is as good. Raises OSError."""
+        self._remove_published(f"{stem}{MARKER_SUFFIX}")
+
+    def remove_leftovers(self, stem: str) -> None:
+        """Remove what a killed host may have left beside a request's result and marker. Raises OSError."""
+        self._remove_published(f"{stem}{RESULT_SUFFIX}{BESIDE_SUFFIX}")
+        self._remove_published(f"{stem}{MARKER_SUFFIX}{BESIDE_SUFFIX}")
+
+    def read_result(self, stem: str) -> bytes | None:
+        """What stands in the place of a result; None: nothing, empty: no regular file. Raises OSError."""
+        return self._read_published(f"{stem}{RESULT_SUFFIX}")
+
+    def read_marker(self, stem: str) -> bytes | None:
+        """What stands in the place of a marker; None: nothing, empty: no regular file. Raises OSError."""
+        return self._read_published(f"{stem}{MARKER_SUFFIX}")
+
+    def marker_stems(self) -> Iterator[str]:
+        """The names that have a marker, in directory order. Raises OSError; a missing folder has none."""
+        try:
+            entries = os.scandir(self.results)
+        except FileNotFoundError:
+            return
+        with entries:
+            for entry in entries:
+                if entry.name.endswith(MARKER_SUFFIX):
+                    yield entry.name[: -len(MARKER_SUFFIX)]
+
+    def _read_published(self, name: str) -> bytes | None:
+        try:
+            descriptor = os.open(f"{self.results}/{name}", _READ_FLAGS)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno in _NO_FILE:
+                return b""
+            raise
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return b""
+            return os.read(descriptor, MAX_PUBLISHED_BYTES)
+        finally:
+            os.close(descriptor)
+
+    def _remove_published(self, name: str) -> None:
+        try:
+            os.unlink(f"{self.results}/{name}")
+        except FileNotFoundError:
+            return
+
+    def _retry_in_new_folder(self, put: Callable[[str, bytes], None], name: str, data: bytes) -> None:
+        try:
+            put(name, data)
+        except FileNotFoundError:
+            os.makedirs(self.results, exist_ok=True)
+            put(name, data)
+
+    def _link_new(self, name: str, data: bytes) -> None:
+        place = f"{self.results}/{name}"
+        beside = self._write_beside(place, data)
+        try:
+            os.link(beside, place, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in _NO_LINKS and _rename_to_new(beside, place):
+                return
+            with suppress(OSError):
+                os.unlink(beside)
+            raise
+        with suppress(OSError):
+            # What cannot be removed is a second name of what was published, and is removed with the leftovers.
+            os.unlink(beside)
+
+    def _rename_over(self, name: str, data: bytes) -> None:
+        place = f"{self.results}/{name}"
+        os.rename(self._write_beside(place, data), place)
+
     def _publish(self, stem: str, data: bytes) -> None:
-        result = f"{self.results}/{stem}.result.json"
-        beside = f"{result}.tmp"
+        self._rename_over(f"{stem}{RESULT_SUFFIX}", data)
+
+    def _write_beside(self, place: str, data: bytes) -> str:
+        """Write a file next to where it will stand; return its path."""
+        beside = f"{place}{BESIDE_SUFFIX}"
         try:
             descriptor = os.open(beside, _WRITE_FLAGS, 0o666)
         except FileExistsError:
@@ -117,8 +223,27 @@ class Spool:
                 rest = rest[os.write(descriptor, rest) :]
         finally:
             os.close(descriptor)
-        os.rename(beside, result)
+        return beside
 
 
 def _look(status: os.stat_result) -> Look:
     return Look(stat.S_ISREG(status.st_mode), status.st_size, status.st_mtime_ns, status.st_nlink)
+
+
+def _rename_to_new(source: str, place: str) -> bool:
+    """Rename where nothing may be replaced, on a file system without hard links; False where that is unknown too.
+
+    Python has no name for this. Raises FileExistsError.
+    """
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:
+        return False
+    if not rename(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(place), _RENAME_NOREPLACE):
+        return True
+    if ctypes.get_errno() == errno.EEXIST:
+        os.unlink(source)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place)
+    return False

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from switchboard.clis import descriptor_files
-from switchboard.clis.descriptor_files import MAX_BYTES, descriptor_names, read_descriptor, scan_descriptors
+from switchboard.clis.descriptor_files import MAX_BYTES, descriptor_names, read_descriptor, read_raw, scan_descriptors
 from switchboard.clis.descriptors import DescriptorUnreadable
 
 
@@ -120,3 +120,37 @@ def test_a_scan_reads_a_file_again_that_was_caught_half_written(
     assert reads == [whole[:9], whole]
     assert [name for name, _ in scan.found] == ["1.json"]
     assert scan.unreadable is None
+
+
+def test_a_file_as_it_lies_there(tmp_path: Path) -> None:
+    path = write(tmp_path, "12.json", pid=12, sessionId="S")
+    os.utime(path, ns=(0, 5_999_999))
+    found = read_raw(str(tmp_path), "12.json")
+    assert found is not None
+    assert (found.path, found.modified_at, found.torn, found.problem) == (str(path), 5, False, None)
+    assert found.concerns("s")
+    assert not found.concerns("t")
+    assert read_raw(str(tmp_path), "13.json") is None
+
+
+def test_a_half_written_file_as_it_lies_there(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_bytes(b'{"sessionId":"s",')
+    found = read_raw(str(tmp_path), "1.json")
+    assert found is not None
+    assert found.torn
+    assert not found.concerns("s")
+
+
+def test_a_file_that_names_a_session_and_no_process(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_bytes(b'{"sessionId":"S"}')
+    found = read_raw(str(tmp_path), "1.json")
+    assert found is not None
+    assert found.descriptor is None
+    assert found.concerns("s")
+
+
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    (tmp_path / "1.json").mkdir()
+    found = read_raw(str(tmp_path), "1.json")
+    assert found is not None
+    assert found.problem

@@ -11,6 +11,7 @@ from switchboard.clis.descriptors import (
     Descriptor,
     DescriptorChange,
     DescriptorUnreadable,
+    claimed_sessions,
     is_descriptor_name,
     parse_descriptor,
     pid_of_name,
@@ -215,3 +216,31 @@ def test_changes_tell_a_new_key_from_a_new_process() -> None:
     assert not DescriptorChange(before, read(sessionId=before.key)).rekeyed
     assert not DescriptorChange(None, cleared).rekeyed
     assert not DescriptorChange(before, None).rekeyed
+
+
+@pytest.mark.parametrize(
+    ("data", "claimed"),
+    [
+        (b'{"sessionId": "ABC"}', {"abc"}),
+        (b'{"sessionId": "a", "bridgeSessionId": "B", "pid": "x"}', {"a", "b"}),
+        (b'{"sessionId": 5, "pid": 5}', set()),
+        (b'{"sessionId": ""}', set()),
+        (b"[]", set()),
+        (b"{", set()),
+        (b"", set()),
+    ],
+)
+def test_what_a_file_claims_whatever_else_is_wrong_with_it(data: bytes, claimed: set[str]) -> None:
+    assert claimed_sessions(data) == claimed
+
+
+def test_what_stays_while_a_process_keeps_its_conversation() -> None:
+    one = parse_descriptor(b'{"pid":5,"sessionId":"A","procStart":"7","status":"idle","bridgeSessionId":"B"}')
+    busy = parse_descriptor(b'{"pid":5,"sessionId":"a","procStart":"7","status":"busy","bridgeSessionId":"b"}')
+    cleared = parse_descriptor(b'{"pid":5,"sessionId":"c","procStart":"7","status":"busy"}')
+    assert one is not None
+    assert busy is not None
+    assert cleared is not None
+    assert one.keys == {"a", "b"}
+    assert one.identity == busy.identity
+    assert one.identity != cleared.identity

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.fake_procfs import FakeProcesses
 
+from switchboard.clis.liveness import ProcessFacts, Vantage
 from switchboard.clis.procfs import MAX_ANCESTRY, ProcessStat, parse_stat
 
 FIELDS = b" S 7" + b" 0" * 15 + b" 3 0 4242 0"
@@ -148,3 +149,51 @@ def test_boot_id(processes: FakeProcesses) -> None:
     assert door.boot_id() == "1234-5678"
     (folder / "boot_id").write_text("\n")
     assert door.boot_id() is None
+
+
+def test_facts_of_a_process(processes: FakeProcesses) -> None:
+    processes.add(400, start="8000")
+    processes.add(500, parent=400, start="9000")
+    assert processes.door().facts(500) == ProcessFacts(
+        exists=True,
+        start="9000",
+        ns_pids=(500,),
+        namespace="pid:[4026531836]",
+        ancestry=((500, "9000"), (400, "8000")),
+    )
+    assert processes.door().facts(501) == ProcessFacts(exists=False)
+    assert processes.door().facts(2**40) == ProcessFacts(exists=False)
+    processes.hidden.add(502)
+    assert processes.door().facts(502) == ProcessFacts(exists=True)
+
+
+@pytest.mark.parametrize(
+    ("state", "threads", "ended"), [("S", 1, False), ("Z", 1, True), ("X", 1, True), ("Z", 2, False)]
+)
+def test_facts_of_a_process_that_has_exited(processes: FakeProcesses, state: str, threads: int, ended: bool) -> None:
+    processes.add(500, state=state, threads=threads)
+    assert processes.door().facts(500).ended is ended
+
+
+def test_from_where_we_look(processes: FakeProcesses) -> None:
+    assert processes.door().vantage() == Vantage(None, None, None, None, unfiltered=False)
+    processes.machine(init_start="7")
+    assert processes.door().vantage() == Vantage("m1", "boot-1", "pid:[4026531836]", "7", unfiltered=True)
+    assert processes.door().vantage().initial
+    processes.machine(namespace="pid:[4026532000]")
+    assert not processes.door().vantage().initial
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ("rw", True),
+        ("rw,hidepid=0", True),
+        ("rw,hidepid=off,gid=5", True),
+        ("rw,hidepid=1", False),
+        ("rw,hidepid=ptraceable", False),
+    ],
+)
+def test_whether_everyone_is_shown(processes: FakeProcesses, options: str, shown: bool) -> None:
+    processes.machine(mount=options)
+    assert processes.door().vantage().unfiltered is shown

@@ -1,7 +1,14 @@
 """One launch plan for every kind of start."""
 
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from switchboard.clis.launch_options import LaunchOptions
 from switchboard.clis.profiles import PROFILES, UnsupportedStart
 from switchboard.sessions.launch import LaunchPlan, LaunchRequest, Mode, plan_launch
 
@@ -44,3 +51,67 @@ def test_a_profile_gives_its_variables() -> None:
 def test_a_start_that_a_cli_does_not_have_is_refused(mode: Mode, profile: str) -> None:
     with pytest.raises(UnsupportedStart):
         plan(mode, profile)
+
+
+def with_options(mode: Mode, profile: str, options: LaunchOptions) -> LaunchPlan:
+    return plan_launch(LaunchRequest(mode, PROFILES[profile], ID, "/srv/p q", {}, "/python", options=options))
+
+
+@pytest.mark.parametrize(
+    ("mode", "argv"),
+    [
+        ("new", ("claude", "--session-id", ID, "--chrome")),
+        ("resume", ("claude", "--resume", ID, "--chrome")),
+        ("fork", ("claude", "--resume", ID, "--fork-session", "--chrome")),
+    ],
+)
+def test_saved_flags_follow_the_id(mode: Mode, argv: tuple[str, ...]) -> None:
+    assert with_options(mode, "claude", LaunchOptions(("--chrome",))).argv == argv
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (LaunchOptions(shell="/bin/bash"), f"cd '/srv/p q' && exec claude --resume {ID}"),
+        (LaunchOptions(prefix="a -b C=d", shell="/bin/bash"), f"cd '/srv/p q' && a -b C=d claude --resume {ID}"),
+    ],
+)
+def test_through_a_login_shell(options: LaunchOptions, line: str) -> None:
+    assert with_options("resume", "claude", options).argv == ("/bin/bash", "-l", "-i", "-c", line)
+
+
+def test_a_terminal_is_its_own_shell() -> None:
+    assert with_options("shell", "shell", LaunchOptions(prefix="x", shell="/bin/bash")).argv[1:] == ("-l", "-i")
+
+
+@pytest.mark.parametrize("mode", ["new", "resume"])
+def test_a_wish_for_a_sandbox_is_refused_rather_than_left_out(mode: Mode) -> None:
+    with pytest.raises(UnsupportedStart, match="nothing was started without it"):
+        with_options(mode, "claude", LaunchOptions(sandbox=True))
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_a_prefix_in_a_real_shell(shell: str, tmp_path: Path) -> None:
+    """Set variables, functions of the profile files and programs all work, and arguments arrive as they are."""
+    (tmp_path / ".profile").write_text('fun() { echo "fun: $*"; "$@"; }\ncd /\n')
+    request = LaunchRequest(
+        "resume",
+        replace(PROFILES["claude"], program=("printf", "%s|")),
+        ID,
+        str(tmp_path),
+        {},
+        "/python",
+        options=LaunchOptions(("--add-dir", "/a b;c"), "fun env A=b", shutil.which(shell)),
+    )
+    done = subprocess.run(
+        plan_launch(request).argv,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        start_new_session=True,
+        timeout=20,
+        check=True,
+    )
+    said = done.stdout.decode()
+    assert said == f"fun: env A=b printf %s| --resume {ID} --add-dir /a b;c\n--resume|{ID}|--add-dir|/a b;c|"

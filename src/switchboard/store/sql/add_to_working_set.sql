@@ -1,0 +1,2 @@
+insert into working_set (position, session_id, profile, project, active)
+values (:position, :session_id, :profile, :project, :active);

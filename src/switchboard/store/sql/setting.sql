@@ -1,0 +1,1 @@
+select value from setting where scope = :scope;

@@ -1,0 +1,1 @@
+select session_id, profile, project, active from working_set order by position;
