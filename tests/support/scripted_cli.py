@@ -16,6 +16,7 @@ The script is `script.json` in the session's directory, so each session of one h
 | `blip_ms` | Between two queued turns it says idle for this long, and so it does in a turn at each of `turn_blips` (ms). |
 | `publish`, `titles` | Whether it writes descriptor and transcript, and sets titles (with these glyphs). |
 | `dialog` | Opens this dialog at the start. Enter picks its default, which is "No, exit". |
+| `all_read_at` | Prints "all read" when it has read so many bytes. |
 | `exit_on_text` | Exits with this code as soon as it has read any text. |
 | `steps` | What it does by itself, from when it is ready on: a list of `[delay_ms, action, argument]`. |
 
@@ -50,6 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "publish": True,
     "titles": "\u2733\u2802",
     "dialog": None,
+    "all_read_at": None,
     "exit_on_text": None,
     "steps": [],
 }
@@ -130,6 +132,7 @@ class Cli:
         self.record_file = os.open("record.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self.timers: list[tuple[float, int, Callable[[], None]]] = []
         self.order = itertools.count()
+        self.count = 0
         self.box = ""
         self.held = ""
         self.pasting = False
@@ -215,6 +218,7 @@ class Cli:
         if not data:
             self.code = 0
             return
+        self.count += len(data)
         now = time.monotonic()
         text = self.held + data.decode("utf-8", "surrogateescape")
         self.held = match.group() if (match := _INCOMPLETE.search(text)) else ""
@@ -233,6 +237,8 @@ class Cli:
                 self.text_at = now
                 typed += len(token)
         self.flush(data)
+        if self.count == self.script["all_read_at"]:
+            self.show("all read\r\n")
         if self.script["exit_on_text"] is not None and self.box:
             self.note("exit")
             self.code = self.script["exit_on_text"]

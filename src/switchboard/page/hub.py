@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -28,6 +29,9 @@ RECENT = 100
 
 MAX_REQUESTS = 16
 """Requests of one page under way at once."""
+
+TURN_FRAMES = 32
+"""Frames of one page that are taken in one turn of the loop: each may be a keystroke, at some 50 microseconds."""
 
 FLUSH_SECONDS = 2.0
 """How long a page that has ended may take to read its last messages."""
@@ -167,7 +171,9 @@ class PageHub:
         group: asyncio.TaskGroup,
         requests: set[asyncio.Task[None]],
     ) -> None:
-        while True:
+        for number in itertools.count(1):
+            if number % TURN_FRAMES == 0:
+                await asyncio.sleep(0)  # frames that have come already are given without a wait
             try:
                 frame = await incoming()
                 if frame is None:
