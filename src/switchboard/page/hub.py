@@ -15,7 +15,6 @@ from switchboard.page.connection import PageConnection, Transport
 from switchboard.page.messages import MessageError
 from switchboard.page.replies import strip_replies
 from switchboard.page.roles import Roles
-from switchboard.page.session_info import session_info
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
 
@@ -57,6 +56,7 @@ class PageHub:
         self._log = log
         self._version = version
         self._pages: dict[str, PageConnection] = {}
+        self._closing = False
         self._roles = Roles()
         self._owners: dict[int, str] = {}
         """The epoch of the page whose size each session has."""
@@ -89,6 +89,7 @@ class PageHub:
 
     def close(self) -> None:
         """The host is going: no further page is served, and the connected ones end once they have read all."""
+        self._closing = True
         for page in self._pages.values():
             page.close()
 
@@ -139,6 +140,8 @@ class PageHub:
                         f"this host speaks page protocol {messages.PROTOCOL}, you speak {message.protocol}: "
                         "use the same version of Switchboard for both (restart the host after an upgrade)"
                     )
+                elif self._closing:
+                    problem = "the host is closing"
                 elif len(self._pages) >= MAX_PAGES:
                     problem = f"{MAX_PAGES} pages are connected; close one"
                 else:
@@ -316,10 +319,6 @@ class PageHub:
                 self._own(page, session, stream.columns, stream.rows)
         if data and not session.type(data):
             page.post(messages.Notice("warning", "The session does not read its input; what you typed was not taken."))
-
-    def infos(self) -> list[messages.SessionInfo]:
-        """Return the hosted sessions as pages show them, newest first."""
-        return [session_info(session) for session in sorted(self._registry, key=lambda s: -s.label.launched_at)]
 
 
 Incoming = Callable[[], Awaitable[tuple[bool, bytes] | None]]
