@@ -103,10 +103,11 @@ async def test_10_a_page_that_does_not_read_costs_no_memory_and_holds_up_nobody(
         await shown.ask(messages.ListSessions)
         before = peak = resident_mb(host.pid)
         async with round_trips(host.socket, host.pid, echo) as echoes:
-            printing = await asyncio.create_subprocess_exec("sleep", str(YES_S))
-            while printing.returncode is None:
+            timer = await asyncio.create_subprocess_exec("sleep", str(YES_S))
+            over = asyncio.create_task(timer.wait())
+            while not over.done():
                 peak = max(peak, resident_mb(host.pid))
-                await asyncio.wait([asyncio.ensure_future(printing.wait())], timeout=0.5)
+                await asyncio.wait([over], timeout=0.5)
         assert peak < before + 20, f"{before:.1f} MB became {peak:.1f} MB"
         assert echoes.part(0.99) < 100, echoes
         # It reads again: it is told what it has missed, and gets what came last.

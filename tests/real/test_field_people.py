@@ -14,7 +14,6 @@ from tests.support.hosting import Page, page, until
 from switchboard.delivery import reasons
 from switchboard.page import messages
 
-
 QUIET = {"SWITCHBOARD_TRIGGER_QUIET_MS": "100"}
 
 

@@ -23,7 +23,7 @@ from switchboard.common.paths import host_socket
 from switchboard.common.settings import SettingsError, TriggerSettings, data_dir
 from switchboard.common.system_clock import SystemClock
 from switchboard.common.tasks import supervise
-from switchboard.delivery.hosted import HostedTerminals
+from switchboard.delivery.hosted import HostedJournal, HostedTerminals
 from switchboard.host.actions import HostActions
 from switchboard.host.instance import HostRecord, Instance, StartError
 from switchboard.host.log import FileLog
@@ -128,6 +128,7 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
             log=log,
             watcher=watcher,
             observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
+            journal=HostedJournal(registry),
         )
     )
     stack.callback(hub.broadcast, messages.Notice("info", "The host is closing; sessions go on."))
@@ -173,7 +174,16 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
             )
             supervise(group, "new keeper", parts.registry.connect, parts.log)
 
+        def interrupted(session: Session) -> None:
+            supervise(
+                group,
+                f"interrupted delivery to session {session.handle}",
+                partial(_watch_interrupted, session, parts.clock),
+                parts.log,
+            )
+
         parts.registry.on_keeper_lost = keeper_lost
+        parts.registry.on_interrupted = interrupted
         try:
             await parts.registry.connect()
         except (KeeperError, TimeoutError) as error:
@@ -181,12 +191,7 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
         for session in parts.registry:
             parts.binding.take_up(session)
             if session.interrupted is not None:
-                supervise(
-                    group,
-                    f"interrupted delivery to session {session.handle}",
-                    partial(_watch_interrupted, session, parts.clock),
-                    parts.log,
-                )
+                interrupted(session)
         yield
         for task in asyncio.all_tasks():
             if task.get_name().startswith(("new keeper", "interrupted delivery")):

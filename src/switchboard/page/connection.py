@@ -155,7 +155,7 @@ class PageConnection:
                 self.post(
                     messages.Resync(stream.session.handle, start, start - stream.position, _modes(stream.session))
                 )
-                stream.position = stream.live = start
+                stream.position = start
                 continue
             stream.position = start + len(data)
             if replay:

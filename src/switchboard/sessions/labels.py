@@ -25,7 +25,8 @@ class Label:
 
     `writer`: (process id, start identity) of the CLI that owns the conversation, once its descriptor has shown it.
     `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a
-    delivery had typed without its Enter, since `delivery_at`.
+    delivery had typed without its Enter, since `delivery_at`. `request`: the one on whose behalf something was written
+    last, until it is answered.
     """
 
     key: str
@@ -48,6 +49,7 @@ class Label:
     modes_seq: int = 0
     delivery: bytes | None = None
     delivery_at: int = 0
+    request: str | None = None
 
 
 _OPTIONAL: Mapping[str, type | UnionType] = {
@@ -62,6 +64,7 @@ _OPTIONAL: Mapping[str, type | UnionType] = {
     "busy": bool,
     "modes_seq": int,
     "delivery_at": int,
+    "request": str | None,
 }
 
 

@@ -7,15 +7,19 @@ request from outside still leaves a truthful one.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Container
 from contextlib import suppress
+from functools import partial
 
+from switchboard.common.strict_json import JsonSyntaxError, JsonValue, decode_utf8, parse
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk
 from switchboard.delivery.port import Terminals
 from switchboard.triggers.admission import Admission
 from switchboard.triggers.fifo import SessionFifo
 from switchboard.triggers.intake import Intake, Skipped
-from switchboard.triggers.legacy import LegacyAction, as_result
+from switchboard.triggers.journal import Journal, NoJournal
+from switchboard.triggers.legacy import LegacyAction, as_result, interrupted
 from switchboard.triggers.legacy_schema import Refusal
 from switchboard.triggers.progress import Observer, Progress, done, received
 from switchboard.triggers.publisher import Publisher
@@ -35,6 +39,7 @@ class RequestHandler:
         desk: Desk,
         say: Reporter,
         observe: Observer | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._terminals = terminals
         self._spool = spool
@@ -45,13 +50,25 @@ class RequestHandler:
         self._fifo = SessionFifo(terminals.lock_key)
         self._observe = observe
         self._begun: dict[str, Progress] = {}
+        self._journal = journal or NoJournal()
+        self._left = dict(self._journal.left())
 
     def close(self) -> None:
         """Requests that wait for their session's turn are answered now."""
         self._fifo.close()
 
+    def settle_all_but(self, names: Container[str]) -> None:
+        """Of what an earlier process left behind, only these are still there: a new file of a name is a new request."""
+        for name in [name for name in self._left if name not in names]:
+            del self._left[name]
+            self._journal.settle(name)
+
     async def handle(self, name: str, intake: Intake) -> None:
         """See one request through."""
+        if name in self._left:
+            await self._answer(name, interrupted(self._body(name), enter_written=self._left.pop(name)))
+            self._journal.settle(name)
+            return
         try:
             taken = await intake.take()
         except Skipped as skipped:
@@ -66,11 +83,21 @@ class RequestHandler:
             return
         if self._observe is not None:
             self._tell(received(_stem(name), taken.value))
-        action = LegacyAction(taken.value, self._terminals, self._fifo, self._desk)
+        action = LegacyAction(
+            taken.value, self._terminals, self._fifo, self._desk, partial(self._journal.working, request=name)
+        )
         try:
             await self._answer(name, await self._carry_out(name, action))
         finally:
             action.release()
+
+    def _body(self, name: str) -> JsonValue:
+        """What a request that was begun before says; None where that cannot be read any more."""
+        try:
+            _, data = self._spool.read(name, lambda look: None if look.regular else b"")
+            return parse(decode_utf8(data))
+        except (OSError, JsonSyntaxError):
+            return None
 
     async def _carry_out(self, name: str, action: LegacyAction) -> Result:
         try:

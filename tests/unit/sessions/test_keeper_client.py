@@ -40,17 +40,19 @@ class ScriptedKeeper:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(folder / "keeper.sock"))
         self.listener.listen(8)
-        self.listener.settimeout(20)
+        self.listener.setblocking(False)
         self.connection: socket.socket | None = None
         self._frames = FrameReader(protocol.MAX_FRAME)
         self._heard: list[protocol.Message] = []
         self._given: list[int] = []
         self.received: list[int] = []
 
-    def accept(self) -> None:
+    async def accept(self) -> None:
+        """Take the host's next connection."""
         if self.connection is not None:
             self.connection.close()
-        self.connection, _ = self.listener.accept()
+        async with asyncio.timeout(20):
+            self.connection, _ = await asyncio.get_running_loop().sock_accept(self.listener)
         self.connection.settimeout(20)
         self._frames = FrameReader(protocol.MAX_FRAME)
 
@@ -123,8 +125,7 @@ class Rig:
 
     async def connect(self, sessions: int = 0) -> list[Holding]:
         task = self.connecting()
-        await asyncio.sleep(0)
-        self.keeper.accept()
+        await self.keeper.accept()
         self.keeper.welcomes(sessions)
         for number in range(sessions):
             self.keeper.hands_over(handle=number + 1)
@@ -151,8 +152,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
 
 async def test_what_the_keeper_holds_is_taken_over(rig: Rig) -> None:
     task = rig.connecting()
-    await asyncio.sleep(0)
-    rig.keeper.accept()
+    await rig.keeper.accept()
     rig.keeper.welcomes(2)
     rig.keeper.hands_over(handle=7)
     await asyncio.sleep(0)
@@ -182,8 +182,7 @@ async def test_what_a_killed_reader_left_behind_is_counted_in(rig: Rig, tmp_path
         ring.claim(100)[0][:4] = b"torn"
         ring.release()
     task = rig.connecting()
-    await asyncio.sleep(0)
-    rig.keeper.accept()
+    await rig.keeper.accept()
     rig.keeper.welcomes(1)
     master, slave = os.openpty()
     session = {"type": "session", "handle": 1, "pid": 1, "start": "", "started_at": 0, "exit": None, "fds": 2}
@@ -196,22 +195,39 @@ async def test_what_a_killed_reader_left_behind_is_counted_in(rig: Rig, tmp_path
 
 async def test_a_keeper_that_refuses_is_not_lost(rig: Rig) -> None:
     task = rig.connecting()
-    await asyncio.sleep(0)
-    rig.keeper.accept()
+    await rig.keeper.accept()
     rig.keeper.says({"type": "refused", "reason": "another host is connected"})
     with pytest.raises(KeeperError, match="the session keeper refused: another host is connected"):
         await task
     assert (rig.client.connected, rig.lost) == (False, 0)
 
 
+async def test_a_refusal_that_came_before_we_could_say_anything_is_read(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dial = module._dial
+
+    def dial_and_be_refused(folder: str) -> socket.socket | None:
+        connection = dial(folder)
+        rig.keeper.connection, _ = rig.keeper.listener.accept()
+        rig.keeper.says({"type": "refused", "reason": "another host is connected"})
+        rig.keeper.goes()
+        return connection
+
+    monkeypatch.setattr(module, "_dial", dial_and_be_refused)
+    with pytest.raises(KeeperError, match="another host is connected"):
+        await rig.client.connect(rig.folder)
+
+
 async def test_a_keeper_that_goes_while_it_hands_over_is_tried_again(rig: Rig) -> None:
     task = rig.connecting()
-    await asyncio.sleep(0)
-    rig.keeper.accept()
+    await rig.keeper.accept()
     rig.keeper.welcomes(2)
     rig.keeper.hands_over(handle=1)
+    assert rig.keeper.connection is not None
+    rig.keeper.connection.sendall(b"\0\0")  # half a frame
     rig.keeper.goes()
-    rig.keeper.accept()  # the next attempt
+    await rig.keeper.accept()  # the next attempt
     await until(lambda: rig.client.connected, "the next attempt")
     rig.keeper.welcomes(1)
     rig.keeper.hands_over(handle=5)
@@ -224,10 +240,8 @@ async def test_a_keeper_that_goes_each_time_is_given_up(rig: Rig) -> None:
     task = rig.connecting()
     for _ in range(module.CONNECT_ATTEMPTS):
         await asyncio.sleep(0)
-        rig.keeper.accept()
+        await rig.keeper.accept()
         rig.keeper.goes()
-        for _ in range(5):
-            await asyncio.sleep(0)
     with pytest.raises(KeeperError, match=r"cannot be reached; see .*/keeper\.log"):
         await task
 
@@ -236,33 +250,20 @@ async def test_a_silent_keeper_is_given_up_and_the_next_attempt_starts_afresh(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "START_SECONDS", 0.0)
-    rig.keeper.listener.settimeout(20)
-    monkeypatch.setattr(module, "_dial", lambda folder: dial(folder))
     task = rig.connecting()
-    await asyncio.sleep(0)
-    rig.keeper.accept()
-    rig.keeper.welcomes(2)
-    rig.keeper.hands_over(handle=1)
+    await rig.keeper.accept()
     with pytest.raises(TimeoutError):
         await task
-    assert not rig.client.connected
+    assert (rig.client.connected, rig.lost) == (False, 0)
     monkeypatch.setattr(module, "START_SECONDS", 20.0)
     assert [holding.handle for holding in await rig.connect(1)] == [1]
-
-
-def dial(folder: str) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(20)
-    connection.connect(f"{folder}/keeper.sock")
-    return connection
 
 
 @pytest.mark.parametrize("complete", [False, True], ids=["half handed over", "handed over at that moment"])
 async def test_who_gives_up_connecting_leaves_nothing_open(rig: Rig, complete: bool) -> None:
     before = set(os.listdir("/proc/self/fd"))
     task = rig.connecting()
-    await asyncio.sleep(0)
-    rig.keeper.accept()
+    await rig.keeper.accept()
     rig.keeper.welcomes(1 if complete else 2)
     rig.keeper.hands_over(handle=1)
     if complete:
@@ -349,7 +350,7 @@ async def test_answers_find_their_requests_in_any_order(rig: Rig) -> None:
     rig.keeper.hands_over("spawned", handle=30, request=3)
     rig.keeper.says({"type": "failed", "request": 1, "reason": "could not run prog: no such program"})
     rig.keeper.hands_over("spawned", handle=20, request=2)
-    with pytest.raises(KeeperError, match="^could not run prog: no such program$"):
+    with pytest.raises(KeeperError, match=r"^could not run prog: no such program$"):
         await tasks[0]
     rig.holdings += [await tasks[1], await tasks[2]]
     assert [holding.handle for holding in rig.holdings] == [20, 30]
@@ -391,6 +392,8 @@ async def test_a_session_is_forgotten(rig: Rig) -> None:
     await rig.connect()
     rig.client.forget(3)
     assert rig.keeper.hears() == {"type": "forget", "handle": 3}
+    assert rig.client._socket is not None
+    assert not rig.client._socket.getblocking(), "reading must not wait"
 
 
 async def test_a_session_is_given_to_the_keeper_with_its_descriptors(rig: Rig) -> None:
@@ -416,7 +419,7 @@ async def test_a_message_larger_than_the_sockets_buffer_goes_out_whole(rig: Rig)
     asked = await reading
     assert len(asked["env"]["BIG"]) == 2_000_000
     rig.keeper.says({"type": "failed", "request": 1, "reason": "no"})
-    with pytest.raises(KeeperError, match="^no$"):
+    with pytest.raises(KeeperError, match=r"^no$"):
         await task
 
 
@@ -497,7 +500,7 @@ async def test_a_log_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 async def test_a_python_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.sys, "executable", str(tmp_path / "no-python"))
-    with pytest.raises(KeeperError, match="could not be started: .*No such file"):
+    with pytest.raises(KeeperError, match=r"could not be started: .*No such file"):
         await module.start_keeper(str(tmp_path))
 
 
@@ -588,7 +591,7 @@ async def test_a_session_has_terminal_ring_and_label(subject: Subject) -> None:
 
 async def test_a_program_that_does_not_start(subject: Subject) -> None:
     await subject.connect()
-    with pytest.raises(KeeperError, match="^could not run no-such-program: no such program$"):
+    with pytest.raises(KeeperError, match=r"^could not run no-such-program: no such program$"):
         await subject.spawn("no-such-program")
 
 

@@ -1,0 +1,81 @@
+"""The journal in the sessions' labels: what a host that comes after a killed one is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import pytest
+from tests.support.sessions import Stand, hosted
+
+from switchboard.delivery.hosted import HostedJournal
+from switchboard.sessions.labels import Label, decode_label
+from switchboard.sessions.registry import Registry
+
+
+def journal(*stands: Stand) -> HostedJournal:
+    return HostedJournal(cast("Registry", [stand.session for stand in stands]))
+
+
+def yes(_facts: object) -> None:
+    return None
+
+
+def kept(stand: Stand) -> Label:
+    label = decode_label(stand.session.ring.load_label())
+    assert label is not None
+    return label
+
+
+@contextmanager
+def successor(stand: Stand) -> Iterator[Stand]:
+    """The session as the next host adopts it."""
+    label = kept(stand)
+    fields = {name: getattr(label, name) for name in Label.__slots__ if name not in ("key", "profile")}
+    with hosted(adopted=True, clock=stand.clock, **fields) as made:
+        yield made
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    await task
+
+
+@pytest.mark.parametrize(
+    ("pieces", "left"),
+    [((), {}), ((b"text",), {"a.json": False}), ((b"text", b"\r"), {"a.json": True}), ((b"\x1b",), {"a.json": True})],
+    ids=["nothing written", "text without its Enter", "text and Enter", "Escape"],
+)
+async def test_what_a_killed_host_leaves(pieces: tuple[bytes, ...], left: dict[str, bool]) -> None:
+    with hosted() as stand:
+        stand.session.start()
+        with journal(stand).working(stand.session, "a.json"):
+            async with stand.session.line() as line:
+                for data in pieces:
+                    writing = asyncio.create_task(line.write(data, yes))
+                    await asyncio.sleep(0)
+                    assert stand.terminal.typed(len(data)) == data
+                    await stand.clock.run(_end(writing))
+                with successor(stand) as adopted:
+                    assert journal(adopted).left() == left
+                    journal(adopted).settle("a.json")
+                    assert journal(adopted).left() == {}
+        assert kept(stand).request is None
+        assert journal(stand).left() == {}
+
+
+async def test_what_people_type_is_nobodys_request() -> None:
+    with hosted() as stand:
+        stand.session.start()
+        with journal(stand).working(stand.session, "a.json"):
+            stand.session.type(b"x")
+            assert stand.terminal.typed(1) == b"x"
+            assert kept(stand).request is None
+
+
+async def test_a_request_is_settled_alone() -> None:
+    with hosted(request="a.json") as one, hosted(request="b.json") as two:
+        both = journal(one, two)
+        both.settle("a.json")
+        assert both.left() == {"b.json": True}
