@@ -50,6 +50,8 @@ class HostActions:
         self._shutdown = shutdown
         self._opening: dict[str, asyncio.Lock] = {}
         self.on_opened: Callable[[Session], None] = lambda _session: None
+        self.fresh_url: Callable[[], str] | None = None
+        """Makes an address with a new ticket; None while no browser page is served."""
 
     # --- opening ---
 
@@ -232,6 +234,13 @@ class HostActions:
                 return Done(wanted.request, ok=False, reason="session stop not confirmed", detail=detail)
         asyncio.get_running_loop().call_soon(self._shutdown, wanted.sessions)
         return Done(wanted.request, ok=True)
+
+    async def address(self, wanted: messages.Address) -> messages.AddressIs | Done:
+        """Return the browser page's address with a new ticket."""
+        if self.fresh_url is None:
+            detail = "this installation has no built page; `switchboard watch` is the page in the terminal"
+            return Done(wanted.request, ok=False, reason="no browser page", detail=detail)
+        return messages.AddressIs(wanted.request, self.fresh_url())
 
     async def stop_all(self) -> list[Session]:
         """End every session as Stop would; return those that did not end in time."""

@@ -30,6 +30,7 @@ from switchboard.host.log import FileLog
 from switchboard.page import messages
 from switchboard.page.hub import PageHub
 from switchboard.page.local_server import local_server
+from switchboard.page.web_config import WebConfig
 from switchboard.sessions.keeper_client import KeeperError
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
@@ -45,10 +46,15 @@ STOP_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HostConfig:
-    """How to run a host. `environment` is read live; `announce(url)` is called once the host is ready."""
+    """How to run a host. `environment` is read live; `web` None: no browser page.
+
+    `announce(record, fresh_url)` is called once the host is ready; `fresh_url` makes an address with a new ticket, None
+    when no browser page is served.
+    """
 
     environment: Mapping[str, str]
-    announce: Callable[[HostRecord], None]
+    announce: Callable[[HostRecord, Callable[[], str] | None], None]
+    web: WebConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +119,7 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
     registry.listen(_Endings(store))
     await stack.enter_async_context(_supervised(parts))
 
-    socket_path = host_socket(instance.runtime)
-    try:
-        await stack.enter_async_context(local_server(socket_path, hub, lambda: uuid.uuid4().hex, log))
-    except OSError as error:
-        raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
+    url, actions.fresh_url = await _serve_pages(config.web, stack, instance, parts)
     terminals = HostedTerminals(registry, binding.background_job)
     await stack.enter_async_context(
         TriggerWatcher(
@@ -133,10 +135,38 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
     )
     stack.callback(hub.broadcast, messages.Notice("info", "The host is closing; sessions go on."))
 
-    record = HostRecord(os.getpid(), f"unix:{socket_path}", clock.now(), __version__)
+    record = HostRecord(os.getpid(), url, clock.now(), __version__)
     instance.publish(record)
     log.info(f"ready, version {__version__}, {len(list(registry))} sessions adopted")
-    config.announce(record)
+    config.announce(record, actions.fresh_url)
+
+
+def _new_epoch() -> str:
+    return uuid.uuid4().hex
+
+
+async def _serve_pages(
+    web: WebConfig | None, stack: AsyncExitStack, instance: Instance, parts: _Parts
+) -> tuple[str, Callable[[], str] | None]:
+    """Open the doors for pages; return the address to tell people, and what makes one with a ticket."""
+    socket_path = host_socket(instance.runtime)
+    try:
+        await stack.enter_async_context(local_server(socket_path, parts.hub, _new_epoch, parts.log))
+    except OSError as error:
+        raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
+    if web is None:
+        return f"unix:{socket_path}", None
+    # A quarter of a second and some megabytes, which a host without a browser page does not need.
+    from switchboard.page.web_files import RecordFile
+    from switchboard.page.web_server import web_server
+
+    try:
+        server = await stack.enter_async_context(
+            web_server(web, parts.hub, RecordFile(instance.data_dir), _new_epoch, parts.clock, parts.log)
+        )
+    except OSError as error:
+        raise StartError(f"the browser page cannot be served: {error.strerror}; choose another --port") from error
+    return server.url, server.fresh_url
 
 
 def _start_readers(

@@ -44,6 +44,7 @@ class Actions(Protocol):
     async def rename(self, wanted: messages.Rename) -> messages.Done: ...
     async def listing(self, closed: int) -> list[messages.SessionInfo]: ...
     async def shutdown(self, wanted: messages.Shutdown) -> messages.Done: ...
+    async def address(self, wanted: messages.Address) -> messages.AddressIs | messages.Done: ...
 
 
 class PageHub:
@@ -268,7 +269,8 @@ class PageHub:
         | messages.StopSession
         | messages.Rename
         | messages.ListSessions
-        | messages.Shutdown,
+        | messages.Shutdown
+        | messages.Address,
     ) -> None:
         answer: messages.HostMessage
         try:
@@ -283,6 +285,8 @@ class PageHub:
                     answer = messages.Listing(request, await self._actions.listing(closed))
                 case messages.Shutdown():
                     answer = await self._actions.shutdown(message)
+                case messages.Address():
+                    answer = await self._actions.address(message)
         except Exception as error:  # noqa: BLE001 - a request's fault is its answer, and harms no other
             self._log.error(f"request failed: {type(error).__name__}: {error}")
             answer = messages.Done(message.request, ok=False, reason="internal error", detail=str(error))
