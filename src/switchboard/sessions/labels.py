@@ -71,24 +71,6 @@ _OPTIONAL: Mapping[str, type | UnionType] = {
 _FIELDS = tuple(each.name for each in fields(Label))
 
 
-_OPTIONAL: Mapping[str, type | UnionType] = {
-    "launch": str,
-    "project": str | None,
-    "name": str | None,
-    "past": list,
-    "columns": int,
-    "rows": int,
-    "sandbox": bool,
-    "title": str,
-    "busy": bool,
-    "modes_seq": int,
-    "delivery_at": int,
-}
-
-
-_FIELDS = tuple(each.name for each in fields(Label))
-
-
 def encode_label(label: Label) -> bytes:
     """Return the label's bytes, well below the keeper's limit."""
     # Written at every keystroke: `asdict` would copy what lies inside first, at twenty times the cost.
