@@ -136,6 +136,9 @@ class Doings:
     async def shutdown(self, wanted: messages.Shutdown) -> Done:
         return await self._do(wanted)
 
+    async def address(self, wanted: messages.Address) -> messages.AddressIs | Done:
+        return await self._do(wanted)
+
     async def listing(self, closed: int) -> list[SessionInfo]:
         self.listings.append(closed)
         await self.slow.wait()

@@ -207,6 +207,7 @@ class Cli:
                 self.code = int(argument)
             case "set":
                 self.script |= argument
+                self.note("set")
 
     # --- what it reads ---
 

@@ -68,7 +68,7 @@ class Target(Protocol):
         """Take the terminal's input for one delivery; others wait their turn."""
 
     def untaken(self, text: bytes, since: int) -> None:
-        """A delivery's text, Enter included, shows no sign of having been taken: as far as is known it stands in the box.
+        """A delivery's text shows no sign of having been taken with its Enter: as far as is known it is in the box.
 
         It counts as a person's unsubmitted input until a person clears it, or the transcript shows it as entered at
         `since` (wall milliseconds) or later.

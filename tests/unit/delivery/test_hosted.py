@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 from tests.support.sessions import Stand, hosted
 
+from switchboard.common.facts import ComposerView
 from switchboard.delivery.hosted import HostedJournal
 from switchboard.sessions.labels import Label, decode_label
 from switchboard.sessions.registry import Registry
@@ -79,3 +80,21 @@ async def test_a_request_is_settled_alone() -> None:
         both = journal(one, two)
         both.settle("a.json")
         assert both.left() == {"b.json": True}
+
+
+async def test_a_text_that_was_not_taken_is_a_draft_once_also_for_the_next_host() -> None:
+    with hosted() as stand:
+        stand.session.start()
+        stand.session.untaken(b"hello", 17)
+        assert stand.session.interrupted == b"hello"
+        assert stand.session.label.delivery_at == 17
+        assert stand.session.facts.value.composer == ComposerView(5, stand.clock.now())
+        with successor(stand) as adopted:
+            assert adopted.session.facts.value.composer == ComposerView(5, stand.clock.now())
+            assert adopted.session.interrupted == b"hello"
+        stand.session.submitted_after_all()
+        assert stand.session.interrupted is None
+        with successor(stand) as adopted:
+            composer = adopted.session.facts.value.composer
+            assert composer is not None
+            assert composer.pending == 0

@@ -13,6 +13,7 @@ from switchboard.page import hub as module
 from switchboard.page import messages
 from switchboard.page.hub import MAX_PAGES, MAX_REQUESTS, PING_MS, PONG_MS, RECENT, PageHub
 from switchboard.page.messages import (
+    Address,
     Attach,
     Attached,
     Bye,
@@ -599,7 +600,7 @@ async def test_keystrokes_that_a_session_does_not_take_are_said(rig: Rig, monkey
 
 @pytest.mark.parametrize(
     "request_",
-    [OpenSession(7, "shell"), StopSession(7, 1), Rename(7, 1, "x"), Shutdown(7)],
+    [OpenSession(7, "shell"), StopSession(7, 1), Rename(7, 1, "x"), Shutdown(7), Address(7)],
     ids=lambda one: type(one).__name__,
 )
 async def test_requests_are_carried_out_and_answered(rig: Rig, request_: messages.PageMessage) -> None:
@@ -675,5 +676,5 @@ async def test_a_page_that_goes_takes_its_open_requests_with_it(rig: Rig) -> Non
 def test_every_request_of_the_schema_is_carried_out() -> None:
     """A message that is added to the schema, and not here, would be answered as another one."""
     said: set[Callable[..., object]] = {Hello, Ready, Pong, Attach, Detach, Focus, Bye}
-    requests: set[Callable[..., object]] = {OpenSession, StopSession, Rename, ListSessions, Shutdown}
+    requests: set[Callable[..., object]] = {OpenSession, StopSession, Rename, ListSessions, Shutdown, Address}
     assert set(messages.PageMessage.__args__) == said | requests

@@ -42,6 +42,7 @@ FROM_PAGE: list[tuple[str, messages.PageMessage]] = [
     ('{"type":"rename","request":1,"session":3,"name":"ü"}', messages.Rename(1, 3, "ü")),
     ('{"type":"list","request":1,"closed":50}', messages.ListSessions(1)),
     ('{"type":"shutdown","request":1,"sessions":true}', messages.Shutdown(1, sessions=True)),
+    ('{"type":"address","request":1}', messages.Address(1)),
     ('{"type":"bye"}', messages.Bye()),
 ]
 
@@ -74,6 +75,7 @@ FROM_HOST: list[tuple[str, messages.HostMessage]] = [
         ),
         messages.TriggerActivity("n", 5, "done", ok=True),
     ),
+    ('{"type":"address_is","request":2,"url":"http://127.0.0.1:1/#t"}', messages.AddressIs(2, "http://127.0.0.1:1/#t")),
     ('{"type":"notice","level":"info","text":"t"}', messages.Notice("info", "t")),
     ('{"type":"problem","text":"t"}', messages.Problem("t")),
     ('{"type":"ping","number":7}', messages.Ping(7)),

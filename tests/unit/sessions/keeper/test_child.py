@@ -98,7 +98,9 @@ def test_its_signals_are_at_their_defaults_and_none_is_blocked() -> None:
     finally:
         signal.signal(signal.SIGHUP, before)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    assert set(text.decode().split()[1::2]) == {"0" * 16}
+    # Signals 32 and 33 are the C library's: whoever started the tests may have left them ignored, and nobody can ask.
+    of_the_library = 1 << 31 | 1 << 32
+    assert {int(mask, 16) & ~of_the_library for mask in text.decode().split()[1::2]} == {0}
 
 
 def test_its_master_does_not_block_and_is_not_inherited() -> None:
