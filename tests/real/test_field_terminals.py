@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.field import FAST, FieldHost, descriptors, voluntary_switches
-from tests.support.hosting import Page, page, until
+from tests.support.hosting import page, until
 
 from switchboard.delivery import reasons
 from switchboard.page import messages
@@ -37,33 +37,22 @@ async def test_a_thousand_sessions_leave_no_descriptor(host: FieldHost) -> None:
     host.terminate()
     host.environment["SHELL"] = "/bin/true"
     host.start()
+    empty = descriptors(host.keeper_pid)
     async with page(host, kind="command") as shown:
-        opened = 0
+        wanted = partial(messages.OpenSession, mode="shell", cwd=str(host.project))
 
-        async def cycle(count: int) -> tuple[int, int]:
-            nonlocal opened
+        async def cycle(count: int) -> None:
             for _ in range(count // AT_ONCE):
-                wanted = partial(messages.OpenSession, mode="shell", cwd=str(host.project))
                 done = await asyncio.gather(*(shown.ask(wanted) for _ in range(AT_ONCE)))
                 assert all(each.ok for each in done), done
                 shown.said.clear()
-            opened += count
-            await _all_exited(shown, min(opened, MAX_EXITED))
-            return descriptors(host.pid), descriptors(host.keeper_pid)
+            await until(lambda: descriptors(host.keeper_pid) == empty, "a keeper that holds nothing")
 
         # The last ones stay readable; from then on each new one costs an old one its place.
-        before = await cycle(MAX_EXITED + AT_ONCE)
-        after = await cycle(CYCLES)
-        assert after == before
-        assert descriptors(host.keeper_pid) < MAX_EXITED
-
-
-async def _all_exited(shown: Page, count: int) -> None:
-    while True:
-        listing = await shown.ask(partial(messages.ListSessions, closed=0))
-        if [each.state for each in listing.sessions] == ["exited"] * count:
-            return
-        await asyncio.sleep(0.01)
+        await cycle(MAX_EXITED + AT_ONCE)
+        before = descriptors(host.pid)
+        await cycle(CYCLES)
+        await until(lambda: descriptors(host.pid) == before, f"{before} descriptors of the host")
 
 
 # --- stopped ----------------------------------------------------------------------------------------------------------

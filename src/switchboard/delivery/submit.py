@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from switchboard.common.clock import FOREVER, Instant
+from switchboard.common.ecma import trim
 from switchboard.common.facts import Facts
 from switchboard.common.writing import Check, WriteRefused
 from switchboard.delivery import reasons
@@ -64,8 +65,13 @@ async def _await_compaction(target: Target, order: SubmitOrder, typed: Typed, de
 
 
 def leave_untaken(target: Target, command: str, record: StepRecord) -> None:
-    """Say so if a text that went into a working CLI is seen not to have been taken: the next one must not join it."""
+    """Say so if a prompt that went into a working CLI is seen not to have been taken: the next one must not join it.
+
+    What the CLI carries out itself (`/`, `!`) is not always recorded, so that its absence says nothing.
+    """
     assert record.enter_at is not None
+    if trim(command)[:1] in ("/", "!"):
+        return
     if record.submitted is not Submitted.CONFIRMED and left_in_box(target.facts.value, command, record.enter_at):
         target.untaken(typed(command), record.enter_at)
 

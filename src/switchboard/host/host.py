@@ -75,22 +75,26 @@ async def run_host(config: HostConfig) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
-    async with AsyncExitStack() as stack:
-        await _start(config, stack, stop)
-        await stop.wait()
-        # Whatever hangs must not keep a service manager waiting: the sessions are safe with the keeper.
-        watchdog = loop.call_later(STOP_SECONDS, os._exit, 0)
-        stack.callback(watchdog.cancel)
+    watchdog: asyncio.TimerHandle | None = None
+    try:
+        async with AsyncExitStack() as stack:
+            try:
+                await _start(config, stack, stop)
+            except (OSError, SettingsError) as error:
+                raise StartError(f"the host cannot start: {error}") from error
+            await stop.wait()
+            # Whatever hangs must not keep a service manager waiting: the sessions are safe with the keeper.
+            watchdog = loop.call_later(STOP_SECONDS, os._exit, 0)
+    finally:
+        if watchdog is not None:
+            watchdog.cancel()
 
 
 async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event) -> None:
     clock = SystemClock()
     environment = config.environment
-    try:
-        instance = Instance(os.path.abspath(data_dir(environment)))
-        triggers_dir = os.path.abspath(TriggerSettings(environment).triggers_dir)
-    except SettingsError as error:
-        raise StartError(str(error)) from error
+    instance = Instance(os.path.abspath(data_dir(environment)))
+    triggers_dir = os.path.abspath(TriggerSettings(environment).triggers_dir)
     instance.acquire()
     stack.callback(instance.release)
     log = FileLog(os.path.join(instance.data_dir, "host.log"), clock.now)
@@ -269,7 +273,7 @@ class _Endings:
     def session_changed(self, session: Session) -> None:
         if session.exit is not None and session.handle not in self._ended:
             self._ended.add(session.handle)
-            self._store.launch_ended(session.key, session.generation, session.exit.at)
+            self._store.launch_ended(session.generation, session.pid, session.exit.at)
 
     def session_printed(self, session: Session) -> None:
         """Output is not recorded."""

@@ -46,7 +46,10 @@ MAX_BODY = 4096
 """Bytes of a ticket exchange."""
 
 MAX_COOKIES = 64
-"""Cookies looked at: other servers of this host set theirs too."""
+"""Cookies of our name looked at: another server of this host can set such ones too. Those of other names are skipped."""
+
+MAX_COOKIE_TEXT = 64 * 1024
+"""Characters of all cookies of a request; with more none is looked at. Browsers send a small part of this."""
 
 WRONG_TICKETS = 20
 WRONG_TICKET_MS = 60_000
@@ -233,11 +236,12 @@ class Gatekeeper:
         )
 
     def _cookies(self, asked: Asked) -> Iterable[str]:
-        pairs = [pair for value in asked.all("cookie") for pair in value.split(";")]
-        for pair in pairs[:MAX_COOKIES]:
-            name, _, value = pair.strip().partition("=")
-            if name == self.cookie_name and SECRET.fullmatch(value):
-                yield value
+        text = asked.all("cookie")
+        if sum(map(len, text)) > MAX_COOKIE_TEXT:
+            return []
+        pairs = [pair.strip().partition("=") for value in text for pair in value.split(";")]
+        ours = [value for name, _, value in pairs if name == self.cookie_name]
+        return [value for value in ours[:MAX_COOKIES] if SECRET.fullmatch(value)]
 
     # --- tickets ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from importlib import resources
 
 from switchboard.page.security import MIN_CREDENTIAL, Record, read_record, write_record
@@ -76,12 +77,18 @@ class RecordFile:
 def read_credential(path: str) -> str:
     """Return the secret in a file that only its owner can read. Raises `ValueError`, saying what to do."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(file.fileno())
-            text = file.read(4096).decode("utf-8", "replace").strip()
+        # Without waiting: opening a pipe would otherwise last until somebody writes into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            found = os.fstat(descriptor)
+            regular = stat.S_ISREG(found.st_mode)
+            text = os.read(descriptor, 4096).decode("utf-8", "replace").strip() if regular else ""
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise ValueError(f"the credential file {path} cannot be read: {error.strerror}") from None
+    if not regular:
+        raise ValueError(f"the credential file {path} is no regular file; give one that holds the credential")
     if found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise ValueError(f"the credential file {path} has to be yours and private: chmod 600 {path}")
     if len(text) < MIN_CREDENTIAL or any(character.isspace() for character in text):

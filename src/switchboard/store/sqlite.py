@@ -35,18 +35,29 @@ class Store:
 
     def __init__(self, path: str, now: int) -> None:
         """Open or create the database. Raises `StoreError`."""
+        self._path = path
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._connection = sqlite3.connect(path, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+        try:
+            self._prepare(now)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, now: int) -> None:
+        try:
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute("pragma synchronous = normal")
             self._connection.executescript(_sql("schema"))
-            self._run("forget_old_launches", before=now - KEEP_LAUNCHES_MS)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(
-                f"the database {path} cannot be used: {error}. Sessions are not affected; move the file away to start "
-                "with a new one (it holds display names only)"
-            ) from error
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        self._run("forget_old_launches", before=now - KEEP_LAUNCHES_MS)
+        self.names()  # a table of another layout shows now, and not when a page asks
+
+    # Each of these raises `StoreError`: a disk can be full, a file can be damaged at any time.
 
     def names(self) -> dict[str, str]:
         """Return every display name by session id."""
@@ -60,15 +71,24 @@ class Store:
         """Remember a start."""
         self._run("record_launch", **asdict(record))
 
-    def launch_ended(self, session_id: str, generation: int, ended_at: int) -> None:
-        """The process of that start was reaped."""
-        self._run("launch_ended", session_id=session_id, generation=generation, ended_at=ended_at)
+    def launch_ended(self, generation: int, pid: int, ended_at: int) -> None:
+        """The process of that start was reaped. The session may have another id by now."""
+        self._run("launch_ended", generation=generation, pid=pid, ended_at=ended_at)
 
     def close(self) -> None:
         self._connection.close()
 
     def _run(self, name: str, /, **values: object) -> list[tuple[str, str]]:
-        return self._connection.execute(_sql(name), values).fetchall()
+        try:
+            return self._connection.execute(_sql(name), values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"the database {self._path} cannot be used: {error}. Sessions are not affected; move the file away to "
+            "start with a new one (it holds display names only)"
+        )
 
 
 def _sql(name: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,15 @@ def test_a_credential_that_others_can_read_is_refused(
 ) -> None:
     credential.chmod(mode)
     assert "chmod 600" in refused(capsys, "--credential", str(credential))
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["directory", "pipe"])
+def test_a_credential_in_no_regular_file_is_refused_at_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, make: Callable[[str], None]
+) -> None:
+    path = str(tmp_path / "odd")
+    make(path)
+    assert "no regular file" in refused(capsys, "--credential", path)
 
 
 def test_a_missing_credential_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -336,6 +336,16 @@ def test_a_cookie_that_another_server_put_in_front_does_not_hide_ours() -> None:
     assert status(upgrade(("cookie", tossed), credential()[1])) is Route.PAGE
 
 
+def test_cookies_of_other_servers_do_not_count_against_ours() -> None:
+    many = "; ".join([f"other-{number}=x" for number in range(500)] + [f"{NAME}={COOKIE}"])
+    assert status(upgrade(("cookie", many), credential()[1])) is Route.PAGE
+
+
+def test_cookies_of_more_text_than_a_browser_sends_are_not_read() -> None:
+    flood = [("cookie", f"other={'x' * 32_768}")] * 2
+    assert status(upgrade(*flood, *credential())) == 401
+
+
 def test_a_flood_of_cookies_is_not_read_to_its_end() -> None:
     many = "; ".join([f"{NAME}={'x' * 43}"] * 64 + [f"{NAME}={COOKIE}"])
     assert status(upgrade(("cookie", many), credential()[1])) == 401

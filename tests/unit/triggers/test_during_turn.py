@@ -68,6 +68,15 @@ async def test_what_was_not_taken_counts_as_unsubmitted(evidence: Any, pending: 
         assert following["reason"] == reasons.composer_pending("5")
 
 
+@pytest.mark.parametrize("command", ["/help", " /help", "!ls"])
+async def test_what_the_cli_carries_out_itself_need_not_be_recorded(command: str) -> None:
+    stage = working(OLD)
+    assert (await stage.ask({"command": command}))["submitted"] == "assumed"
+    composer = stage.terminal.facts.value.composer
+    assert composer is not None
+    assert composer.pending == 0
+
+
 async def test_a_chains_step_that_was_not_taken_counts_as_well() -> None:
     stage = working(transcript(closed_at=-9000, modified_at=-9000))
     result = await stage.ask({"chain": [{"command": "hello"}], "timeout_ms": 60_000})
