@@ -81,6 +81,43 @@ def test_rename(host: RunningHost, tab: Tab) -> None:
     tab.until(lambda: host.sessions()[0]["name"] == "New name", "the name at the host")
 
 
+def test_a_new_name_typed_in_the_list_reaches_no_program(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host, "First")
+    shell(tab, host, "Second")
+    tab.page.get_by_role("treeitem", name=re.compile("First")).focus()
+    tab.page.keyboard.press("F2")
+    field = tab.page.get_by_label("Session name")
+    expect(field).to_be_focused()
+    tab.page.wait_for_timeout(300)
+    expect(field).to_be_focused()
+    tab.page.keyboard.type("touch typed-into-the-shell")
+    tab.page.keyboard.press("Enter")
+    row(tab, "touch typed-into-the-shell")
+    tab.type("echo done")
+    tab.shows("done", 2)
+    assert "typed-into-the-shell" not in tab.screen()
+    assert list(host.project.glob("typed*")) == []
+
+
+def test_a_question_before_an_end_has_the_keyboard_on_cancel(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host)
+    tab.page.get_by_role("banner").get_by_role("button", name="Stop").click()
+    expect(tab.page.get_by_role("alertdialog").get_by_role("button", name="Cancel")).to_be_focused()
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_role("alertdialog")).to_have_count(0)
+    assert host.sessions()[0]["state"] == "open"
+
+
+def test_a_long_name_leaves_the_status_its_room(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(720, 700)
+    agent(tab, host, "a name without an end " * 10)
+    word = tab.page.locator(".head-word > span").first
+    expect(word).to_have_text("idle")
+    whole = "e => e.offsetWidth > 10 && e.scrollWidth <= e.clientWidth + 1"
+    assert word.evaluate(whole)
+    assert word.locator("..").evaluate(whole)
+
+
 def test_a_session_that_waits_for_a_person_is_loud(host: RunningHost, tab: Tab) -> None:
     agent(tab, host)
     tab.type("[ask touch approved] May I?")

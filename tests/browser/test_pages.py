@@ -59,6 +59,41 @@ def test_two_pages_show_the_same_and_select_what_they_like(host: RunningHost, ta
 # --- connections ------------------------------------------------------------------------------------------------------
 
 
+def test_a_host_that_goes_silent_is_noticed_and_keys_are_refused(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(enter=False)
+    tab.page.clock.install()
+    tab.enter(host)
+    shell(tab, host)
+    assert host.process is not None
+    host.process.send_signal(signal.SIGSTOP)
+    try:
+        tab.page.clock.fast_forward(36_000)
+        expect(tab.status("connected")).to_be_hidden()
+        tab.type("lost", enter=False)
+        expect(tab.page.get_by_text("not connected: nothing was typed")).to_be_visible()
+    finally:
+        host.process.send_signal(signal.SIGCONT)
+    expect(tab.status("connected")).to_be_visible()
+    tab.type("echo again")
+    tab.shows("again", 2)
+    assert "lost" not in tab.screen()
+
+
+def test_signing_in_by_pasting(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(enter=False)
+    tab.page.goto(address(host).partition("#")[0])
+    field = tab.page.get_by_label("Address or credential")
+    assert field.get_attribute("type") == "password"
+    field.fill("x" * 43)
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_role("alert").get_by_text("The host does not take that")).to_be_visible()
+    tab.trouble.clear()  # the browser tells of every 401
+    field.fill(f" {address(host)}\n")
+    tab.page.keyboard.press("Enter")
+    expect(tab.status("connected")).to_be_visible()
+    expect(field).to_be_hidden()
+
+
 def test_the_page_goes_on_after_the_host_was_killed(host: RunningHost, tab: Tab) -> None:
     shell(tab, host)
     tab.type("echo before")

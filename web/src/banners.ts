@@ -2,8 +2,10 @@
 
 import type { App } from "./app";
 import { copy } from "./actions";
+import { mountCopyQuestion } from "./copyquestion";
 import { h, setText } from "./dom";
 import { buttonIcon } from "./icons";
+import { ticketFrom } from "./ticket";
 
 const TOAST_MS = 6_000;
 const FLASH_MS = 2_500;
@@ -18,7 +20,7 @@ export interface Banners {
 export function mountBanners(app: () => App): Banners {
   const toasts = h("div", { class: "toasts", role: "status" });
   const flashBar = h("div", { class: "flash", role: "alert", hidden: true });
-  const question = h("div", { class: "copy-question", role: "region", "aria-label": "Clipboard question", hidden: true });
+  const question = mountCopyQuestion(app);
   let flashTimer: number | undefined;
 
   const toast = (text: string, level: "info" | "warning" | "error") => {
@@ -38,19 +40,8 @@ export function mountBanners(app: () => App): Banners {
     clearTimeout(flashTimer);
     flashTimer = setTimeout(() => (flashBar.hidden = true), FLASH_MS);
   };
-  const copyWanted = (name: string, text: string) => {
-    const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-    const close = () => (question.hidden = true);
-    question.replaceChildren(
-      h("span", {}, `${name} wants to copy ${text.length} characters to your clipboard:`),
-      h("code", {}, shown.replace(/[\p{Cc}\p{Cf}]/gu, " ")),
-      h("button", { type: "button", class: "primary", onclick: () => { close(); void copy(app(), text, ""); app().focusTerminal(); } }, "Copy"),
-      h("button", { type: "button", onclick: () => { close(); app().focusTerminal(); } }, "Refuse"),
-    );
-    question.hidden = false;
-  };
-  const element = h("div", { class: "banners" }, flashBar, question, toasts);
-  return { element, toast, flash, copyWanted };
+  const element = h("div", { class: "banners" }, flashBar, question.element, toasts);
+  return { element, toast, flash, copyWanted: question.ask };
 }
 
 /** The whole page is this, calmly, while the browser has no credential or the host refuses it. */
@@ -60,15 +51,36 @@ export function mountClosed(app: App): HTMLElement {
   const command = h("div", { class: "command" }, h("code", {}, "switchboard url"),
     h("button", { type: "button", class: "ghost", "aria-label": "Copy the command", onclick: () => void copy(app, "switchboard url", "the command") }, buttonIcon("copy")));
   const after = h("p", { class: "quiet" }, "Open the address it prints, here or in another tab. It works once, for two minutes. Your sessions go on meanwhile.");
+  const field = h("input", { id: "sign-in", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "sign-in-problem" });
+  const problem = h("p", { class: "sign-in-problem", id: "sign-in-problem", role: "alert", hidden: true });
+  const submit = h("button", { type: "submit", class: "primary" }, "Sign in");
+  const form = h("form", { class: "sign-in" }, h("label", { for: "sign-in" }, "Address or credential"), h("div", { class: "sign-in-row" }, field, submit), problem);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void signIn();
+  });
   const again = h("button", { type: "button", class: "primary", onclick: () => location.reload() }, "Try again");
-  const element = h("main", { class: "closed" }, h("div", { class: "message" }, title, text, command, after, again));
+  const element = h("main", { class: "closed" }, h("div", { class: "message" }, title, text, command, after, form, again));
   app.store.subscribe((state) => {
     const signedOut = state.link === "signed-out";
     element.hidden = !signedOut && state.link !== "refused";
     setText(title, signedOut ? "This browser is not signed in" : "The host does not accept this page");
     setText(text, signedOut ? "Every address of Switchboard works once. Get a fresh one in a terminal:" : state.linkText);
-    command.hidden = after.hidden = !signedOut;
+    command.hidden = after.hidden = form.hidden = !signedOut;
     again.hidden = signedOut;
   });
+
+  async function signIn(): Promise<void> {
+    const ticket = ticketFrom(field.value);
+    problem.hidden = true;
+    submit.disabled = true;
+    const outcome = ticket === null ? "refused" : await app.socket.signIn(ticket);
+    submit.disabled = false;
+    field.value = "";
+    if (outcome === "accepted") return;
+    setText(problem, outcome === "lost" ? "The host cannot be reached. Try again." : "The host does not take that: it was used, is too old, or is not whole.");
+    problem.hidden = false;
+    field.focus();
+  }
   return element;
 }

@@ -49,6 +49,7 @@ export interface Question {
 
 /** Ask; true when the person said yes. Escape and the cross mean no. */
 export async function ask(question: Question): Promise<boolean> {
+  const cancel = h("button", { type: "submit", value: "" }, "Cancel");
   const form = h(
     "form",
     { method: "dialog" },
@@ -56,13 +57,14 @@ export async function ask(question: Question): Promise<boolean> {
     h(
       "div",
       { class: "buttons" },
-      h("button", { type: "submit", value: "" }, "Cancel"),
+      cancel,
       h("button", { type: "submit", value: "yes", class: question.danger ? "danger" : "primary" }, question.confirm),
     ),
   );
   const { dialog, closed } = modal(question.title, "question", form);
   dialog.setAttribute("role", "alertdialog");
-  form.querySelector<HTMLButtonElement>(".danger, .primary")?.focus();
+  // What cannot be taken back needs more than the Enter that was meant for a terminal.
+  (question.danger ? cancel : form.querySelector<HTMLButtonElement>(".primary"))?.focus();
   return (await closed) === "yes";
 }
 

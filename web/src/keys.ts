@@ -1,6 +1,6 @@
 /** The page's own keys. Everything else typed in a terminal belongs to the terminal. */
 
-import { inOrder, select, toggleActivity } from "./actions";
+import { copySelection, inOrder, select, toggleActivity } from "./actions";
 import type { App } from "./app";
 import { keyOf } from "./catalog";
 import { modalOpen } from "./dialogs";
@@ -75,7 +75,7 @@ function run(app: App, command: Command, selection: () => string): void {
     case "new": return void newSession(app);
     case "activity": return toggleActivity(app);
     case "find": return app.startSearch();
-    case "copy": return void navigator.clipboard.writeText(selection());
+    case "copy": return void copySelection(app, selection());
     case "next-region": return region(app, 1);
     case "previous-region": return region(app, -1);
     default: {

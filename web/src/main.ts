@@ -8,7 +8,7 @@ import type { App } from "./app";
 import { mountBanners, mountClosed } from "./banners";
 import { isDark, onSystemColours, terminalColours } from "./colours";
 import { Deck } from "./deck";
-import { h } from "./dom";
+import { h, inTextField } from "./dom";
 import { mountGrid } from "./grid";
 import { mountHeader } from "./header";
 import { mountKeyBar } from "./keybar";
@@ -87,9 +87,12 @@ const app: App = {
   toast: (text, level = "info") => banners.toast(text, level),
   flash: (text) => banners.flash(text),
   focusTerminal() {
+    const before = document.activeElement;
     // After the views have drawn what is shown now.
     setTimeout(() => {
       if (document.querySelector("dialog[open]")) return;
+      // Meanwhile a field was opened, like that of a new name: what is typed is for it, not for a program.
+      if (document.activeElement !== before && inTextField(document.activeElement)) return;
       const view = activeView();
       if (view === undefined) document.querySelector<HTMLElement>(".place button")?.focus();
       else if (!coarse.matches) view.term.focus();

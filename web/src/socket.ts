@@ -1,4 +1,4 @@
-/** The connection to the host: opened, kept, and opened again. Timers run only while there is none. */
+/** The connection to the host: opened, kept, watched by one timer, and opened again. */
 
 import { retryDelay } from "./backoff";
 import { decodeOutput, encodeInput, type Output } from "./frames";
@@ -7,7 +7,7 @@ import type { Link } from "./state";
 import { type Answer, exchange, hasKey, subprotocols, takeTicket, whyClosed } from "./ticket";
 
 /** The host pings every 20 s; a connection that was silent for this long is dead, whatever the browser thinks. */
-const SILENT_MS = 45_000;
+export const SILENT_MS = 35_000;
 
 type WithoutRequest<T> = T extends { request: number } ? Omit<T, "request"> : never;
 export type Wanted = WithoutRequest<PageMessage>;
@@ -23,6 +23,7 @@ export class Socket {
   private online = false;
   private attempt = 0;
   private timer: number | undefined;
+  private watch: number | undefined;
   private requests = new Map<number, (answer: Done | Listing) => void>();
   private lastRequest = 0;
   private lastHeard = 0;
@@ -72,6 +73,9 @@ export class Socket {
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     this.refusal = null;
+    // From now on, because a host that hangs lets connections begin and says nothing.
+    this.lastHeard = Date.now();
+    this.watchFor(SILENT_MS);
     let opened = false;
     socket.onopen = () => {
       opened = true;
@@ -127,6 +131,27 @@ export class Socket {
       this.drop();
       void this.start();
     }
+  }
+
+  /** Sign in with what a person pasted: a ticket or the standing credential. */
+  async signIn(ticket: string): Promise<"accepted" | "refused" | "lost"> {
+    const outcome = await exchange(ticket);
+    if (outcome === "accepted" && !this.online) {
+      this.drop();
+      this.hurry();
+    }
+    return outcome;
+  }
+
+  /** One timer, which looks when the last message came; a message itself starts none. */
+  private watchFor(wait: number): void {
+    clearTimeout(this.watch);
+    this.watch = setTimeout(() => {
+      const left = this.lastHeard + SILENT_MS - Date.now();
+      if (left > 0) return this.watchFor(left);
+      this.drop();
+      this.later();
+    }, wait);
   }
 
   private fresh(): void {
@@ -185,6 +210,7 @@ export class Socket {
   }
 
   private lost(): void {
+    clearTimeout(this.watch);
     this.online = false;
     const open = [...this.requests];
     this.requests.clear();

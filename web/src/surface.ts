@@ -35,6 +35,8 @@ export class Surface {
     const activate = (_event: MouseEvent, url: string) => openLink(url);
     this.term = new Terminal({
       allowProposedApi: true,
+      // Its messages repeat what programs print.
+      logLevel: "off",
       cols: columns,
       rows,
       scrollback: SCROLLBACK,

@@ -6,6 +6,9 @@
 const KEY = "switchboard-key";
 const SUBPROTOCOL = "switchboard.1";
 
+/** A host that has not answered a plain question after this long hangs. */
+const ANSWER_MS = 15_000;
+
 /** For browsers that refuse storage: the key then lasts as long as the page. */
 let inMemory: string | null = null;
 
@@ -13,6 +16,13 @@ let inMemory: string | null = null;
 export function ticketIn(fragment: string): string | null {
   const value = new URLSearchParams(fragment.replace(/^#/, "")).get("ticket");
   return value ? value : null;
+}
+
+/** What to exchange of what a person pasted: an address, a ticket or a credential; null when there is nothing (pure). */
+export function ticketFrom(pasted: string): string | null {
+  const text = pasted.trim();
+  const fragment = text.indexOf("#");
+  return fragment < 0 ? text || null : ticketIn(text.slice(fragment));
 }
 
 /** Take the ticket out of the address bar and the history entry, and return it. */
@@ -49,6 +59,7 @@ export async function exchange(ticket: string): Promise<"accepted" | "refused" |
       body: JSON.stringify({ ticket }),
       credentials: "same-origin",
       cache: "no-store",
+      signal: AbortSignal.timeout(ANSWER_MS),
     });
     if (!answer.ok) return "refused";
     const granted = (await answer.json()) as { key: string };
@@ -71,7 +82,7 @@ export type Answer = "there" | "signed-out" | "refused" | "unreachable";
 export async function whyClosed(): Promise<Answer> {
   try {
     const headers = { "X-Switchboard-Key": key() ?? "" };
-    const answer = await fetch("/check", { credentials: "same-origin", cache: "no-store", headers });
+    const answer = await fetch("/check", { credentials: "same-origin", cache: "no-store", headers, signal: AbortSignal.timeout(ANSWER_MS) });
     if (answer.status === 401) return "signed-out";
     if (answer.status === 403 || answer.status === 421) return "refused";
     return answer.ok ? "there" : "unreachable";

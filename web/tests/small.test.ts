@@ -3,7 +3,7 @@ import { retryDelay } from "../src/backoff";
 import { score } from "../src/fuzzy";
 import { parsePrefs } from "../src/prefs";
 import { age, duration, exitText, labelOf, lastSegments, nextAgeChange, plain } from "../src/text";
-import { ticketIn } from "../src/ticket";
+import { ticketFrom, ticketIn } from "../src/ticket";
 import { session } from "./session";
 
 test("retries spread, grow and stay bounded", () => {
@@ -14,6 +14,14 @@ test("retries spread, grow and stay bounded", () => {
 test.each([["#ticket=abc_-1", "abc_-1"], ["#other=1", null], ["", null], ["#ticket=", null]])("ticket in %s", (fragment, ticket) => {
   expect(ticketIn(fragment)).toBe(ticket);
 });
+
+test.each([
+  ["http://127.0.0.1:7777/#ticket=abc_-1", "abc_-1"],
+  ["  #ticket=abc\n", "abc"],
+  [" abc_-1 ", "abc_-1"],
+  ["http://127.0.0.1:7777/#other", null],
+  [" ", null],
+])("pasted to sign in: %j", (pasted, ticket) => expect(ticketFrom(pasted)).toBe(ticket));
 
 test("names of programs cannot turn the text around or hide in it", () => {
   expect(plain("a\u202eb\u0007c\nd\u200be")).toBe("a b c d e");

@@ -46,7 +46,7 @@ MAX_BODY = 4096
 """Bytes of a ticket exchange."""
 
 MAX_COOKIES = 64
-"""Cookies of our name looked at: another server of this host can set such ones too. Those of other names are skipped."""
+"""Cookies of our name looked at: another server of this host can set such ones too. Others are skipped."""
 
 MAX_COOKIE_TEXT = 64 * 1024
 """Characters of all cookies of a request; with more none is looked at. Browsers send a small part of this."""

@@ -7,15 +7,18 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.support.fake_clock import START, FakeClock
 from tests.support.fake_folder_watcher import FakeFolderWatcher
 from tests.support.fake_procfs import FakeProcesses
+from tests.support.hosting import page
 from tests.support.pages import Doings
 from tests.support.sessions import SECONDS, House, ListLog, Stand, hosted, house, make_label, until
 
@@ -172,6 +175,26 @@ async def test_a_request_file_is_answered_and_shown(root: Path) -> None:
     assert (result["ok"], result["error"]) == (False, "session not found")
     writer.close()
     await host.ends()
+
+
+async def test_a_session_from_its_start_to_its_end(root: Path) -> None:
+    shell = root / "a-shell"
+    shell.write_text("#!/bin/sh\nread word; echo got-$word; exit 3\n")
+    shell.chmod(0o755)
+    host = Running(root, environment(root) | {"SHELL": str(shell)})
+    await host.record()
+    there: Any = SimpleNamespace(socket=root / "data" / "run" / "host.sock", project=root)
+    async with page(there) as shown:
+        handle = await shown.open(there, "shell")
+        shown.type(handle, b"word\r")
+        await shown.printed(handle, b"got-word")
+        info = await shown.status(handle, "failed")
+        assert info.exit == messages.ExitStatus(code=3)
+    await host.is_told_to_end()
+    store = sqlite3.connect(root / "data" / "switchboard.db")
+    ((ended,),) = store.execute("select ended_at from launch").fetchall()
+    store.close()
+    assert ended is not None
 
 
 async def test_what_hangs_at_the_end_does_not_hold_up_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
