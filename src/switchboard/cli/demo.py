@@ -94,6 +94,8 @@ class _Host:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
+            # Ctrl-C is for the tour: the host must still be there to end its sessions.
+            start_new_session=True,
         )
         assert self._process.stdout is not None
         line = self._process.stdout.readline().rstrip()

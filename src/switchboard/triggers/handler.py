@@ -25,7 +25,7 @@ from switchboard.triggers.progress import Observer, Progress, done, received
 from switchboard.triggers.publisher import Publisher
 from switchboard.triggers.results import Result, refused
 from switchboard.triggers.say import Reporter
-from switchboard.triggers.spool import Spool
+from switchboard.triggers.spool import Identity, Spool
 
 
 class RequestHandler:
@@ -50,6 +50,8 @@ class RequestHandler:
         self._fifo = SessionFifo(terminals.lock_key)
         self._observe = observe
         self._begun: dict[str, Progress] = {}
+        self.renewed: set[str] = set()
+        """Names under which another request has come since the last one was answered; the watcher takes them up."""
         self._journal = journal or NoJournal()
         self._left = dict(self._journal.left())
 
@@ -110,17 +112,20 @@ class RequestHandler:
 
     async def _answer(self, name: str, result: Result) -> None:
         """Publish the result, then remove the request: also when publishing failed, for it must not be done twice."""
+        answered = self._spool.identity(name)
         try:
             failure = await self._publisher.publish(_stem(name), result)
         except asyncio.CancelledError:
             self._answer_at_once(name, result)
             raise
+        self._remove(name, answered)
         self._report(name, result, failure)
-        self._remove(name)
 
     def _answer_at_once(self, name: str, result: Result) -> None:
-        self._report(name, result, self._publisher.publish_at_once(_stem(name), result))
-        self._remove(name)
+        answered = self._spool.identity(name)
+        failure = self._publisher.publish_at_once(_stem(name), result)
+        self._remove(name, answered)
+        self._report(name, result, failure)
 
     def _report(self, name: str, result: Result, failure: OSError | None) -> None:
         if result["ok"]:
@@ -139,9 +144,11 @@ class RequestHandler:
             with suppress(Exception):
                 self._observe(progress)
 
-    def _remove(self, name: str) -> None:
+    def _remove(self, name: str, answered: Identity | None) -> None:
+        """Remove the answered file, at once: who has seen the result may use the name for a new request."""
         try:
-            self._spool.remove(name)
+            if not self._spool.remove(name, answered):
+                self.renewed.add(name)
         except OSError as error:
             self._admission.retain(name)
             self._say.error(f"{name!r} cannot be removed ({error}); it is not carried out again while this host runs")

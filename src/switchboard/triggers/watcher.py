@@ -175,3 +175,6 @@ class TriggerWatcher:
             following = self._admission.finished(name)
             if following is not None:
                 self._begin(following)
+            if name in self._handler.renewed:
+                self._handler.renewed.remove(name)
+                self._offer(name, Arrival())

@@ -144,3 +144,9 @@ def test_without_a_home(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         monkeypatch.delenv(name)
     assert main([]) == 1
     assert capsys.readouterr().err.startswith("switchboard: HOME is not set")
+
+
+def test_a_hostile_folder_name_reaches_no_terminal() -> None:
+    session = SessionInfo("id", "closed", "claude", "closed", project="/a/ev\x1b]0;pwn\x07il\nline\u202e")
+    (_, row) = table([session])
+    assert row.isprintable()
