@@ -201,8 +201,10 @@ def test_a_host_that_does_not_start_is_said(machine: Machine) -> None:
     machine.host.environment["UP"] = "nothing"
     with pytest.raises(DemoError, match="the host did not start nothing"):
         machine.host.start()
+    assert machine.host._process is not None
+    machine.host._process.wait(20)
     machine.host.end()
-    assert machine.ran() == ["up --no-open"]
+    assert machine.ran() == ["up --no-open"], "there is nothing to stop"
 
 
 def test_a_killed_host_is_waited_for_and_another_one_can_start(machine: Machine) -> None:
