@@ -21,7 +21,7 @@ OPEN = SessionInfo(
     generation=1_800_000_000_000,
     name="a name",
     title="a title",
-    project="/home/me/work/project",
+    project="/home/me/jobs/project",
     pid=4242,
 )
 EXITED = SessionInfo("bb", "exited", "shell", "failed", handle=4, title="a title", cwd="/srv", pid=7)
@@ -40,7 +40,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_layout() -> None:
     assert table([OPEN, EXITED, CLOSED]) == [
         "ID                                    STATE   STATUS  CLI     PID   GEN            PROJECT       NAME",
-        "0d6f3a52-0000-4000-8000-00000000000a  open    busy    claude  4242  1800000000000  work/project  a name",
+        "0d6f3a52-0000-4000-8000-00000000000a  open    busy    claude  4242  1800000000000  jobs/project  a name",
         "bb                                    exited  failed  shell   7                    srv           a title",
         "cc                                    closed          agent                        ?             ",
     ]
