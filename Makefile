@@ -10,14 +10,16 @@ SHELL := /bin/bash
 BIN := .venv/bin
 READY_TO_RUN := .venv/.ready-to-run
 READY_TO_TEST := .venv/.ready-to-test
-SETUP_INPUTS := pyproject.toml tools/setup.sh tools/constraints.txt
+READY_TO_BENCH := .venv/.ready-to-bench
+PAGE_SOURCES := $(shell find web \( -name node_modules -o -name tests -o -name .built-from \) -prune -o -type f -print)
+SETUP_INPUTS := pyproject.toml hatch_build.py tools/setup.sh tools/constraints.txt $(PAGE_SOURCES)
 
 # Two workers suit the two cores of a small machine; a file's tests stay together because they share fixtures.
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
 HOUSE_RULES := tests/unit/test_architecture.py tests/unit/test_budget.py tests/unit/test_house_rules.py tests/unit/test_docs.py
 
-.PHONY: help demo test check format test-real test-real-smoke bench build clean
+.PHONY: help demo test check format test-real test-real-smoke bench screenshots build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -27,12 +29,14 @@ demo: $(READY_TO_RUN) ## Start a host in a throw-away folder, send triggers, sho
 
 test: $(READY_TO_TEST) ## Run the whole test suite (no network, no account, no key)
 	@tools/system-packages.sh test
+	$(BIN)/python tools/page.py test
 	$(PYTEST) -n $(WORKERS) --dist loadfile
 
 check: $(READY_TO_TEST) ## Lint, format, types, and the rules of the house
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/page.py check
 	$(PYTEST) $(HOUSE_RULES)
 
 format: $(READY_TO_TEST) ## Rewrite the sources as `make check` wants them
@@ -47,15 +51,20 @@ test-real-smoke: $(READY_TO_TEST) ## The four essential tests of `make test-real
 	@tools/system-packages.sh real
 	$(PYTEST) tests/real_cli -m smoke
 
-bench: $(READY_TO_TEST) ## Measure; prints ratios and writes benchmarks/results/
-	@tools/system-packages.sh bench
+bench: $(READY_TO_BENCH) ## Measure; prints ratios and writes benchmarks/results/
+	@if [ -n "$$SWITCHBOARD_BENCH_SEED_JS" ]; then tools/system-packages.sh bench; fi
 	$(BIN)/python benchmarks/run.py
+
+screenshots: $(READY_TO_TEST) ## Take the pictures of the documentation anew
+	@tools/system-packages.sh test
+	$(BIN)/python tools/screenshots.py
 
 build: $(READY_TO_TEST) ## Build the wheel and the source archive into dist/
 	$(BIN)/python -m build --no-isolation
 
 clean: ## Remove everything that the other targets made
 	rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache benchmarks/results build dist
+	rm -rf web/node_modules web/.built-from src/switchboard/page/static
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY_TO_RUN): $(SETUP_INPUTS)
@@ -63,3 +72,6 @@ $(READY_TO_RUN): $(SETUP_INPUTS)
 
 $(READY_TO_TEST): $(SETUP_INPUTS)
 	@tools/setup.sh test
+
+$(READY_TO_BENCH): $(SETUP_INPUTS)
+	@tools/setup.sh bench

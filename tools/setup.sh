@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Make .venv ready: `tools/setup.sh run` for the product, `tools/setup.sh test` for its tests and tools too.
+# Make .venv ready: `tools/setup.sh run` for the product, `test` for its tests and tools too, `bench` for what it is
+# measured beside as well.
 # Needs Python 3.11 or newer and a package index. Set PYTHON to choose the interpreter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,8 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PIP_VERSION=26.3
 
 purpose=${1:-}
-if [[ $purpose != run && $purpose != test ]]; then
-  echo "usage: tools/setup.sh run|test" >&2
+if [[ $purpose != run && $purpose != test && $purpose != bench ]]; then
+  echo "usage: tools/setup.sh run|test|bench" >&2
   exit 2
 fi
 
@@ -60,12 +61,18 @@ fi
 
 echo "Installing pinned packages into .venv …"
 wanted=(--constraint tools/constraints.txt --editable .)
-if [[ $purpose == test ]]; then
+if [[ $purpose != run ]]; then
   wanted+=(--group dev)
+fi
+if [[ $purpose == bench ]]; then
+  wanted+=(--group bench)
 fi
 "${pip[@]}" install "${wanted[@]}"
 
 touch .venv/.ready-to-run
-if [[ $purpose == test ]]; then
+if [[ $purpose != run ]]; then
   touch .venv/.ready-to-test
+fi
+if [[ $purpose == bench ]]; then
+  touch .venv/.ready-to-bench
 fi

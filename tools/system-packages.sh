@@ -11,7 +11,7 @@ shift || true
 # One line for each need: the command looked for, then the package that brings it.
 case $group in
   venv) needs="" ;;             # the caller names the package: it goes with the version of Python
-  test) needs="" ;;             # Python, make and git are there already, and the rest comes from the package index
+  test) needs="chromium chromium" ;; # the browser of the tests; the rest comes from the package index
   real) needs="npm npm" ;;      # fetches the real CLI, and the Node it needs
   bench) needs="node nodejs" ;; # runs the JavaScript side of the comparison
   *)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,12 +11,16 @@ import tomllib
 import zipfile
 from email.message import Message
 from email.parser import Parser
+from html.parser import HTMLParser
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from tests.support import leaks
+
+from switchboard.page.security import ASSET
+from switchboard.page.web_files import TYPES
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -33,11 +38,13 @@ for module in pkgutil.walk_packages(switchboard.__path__, "switchboard."):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy of the tree, so that nothing is written beside the sources."""
+    run([sys.executable, str(ROOT / "tools/page.py"), "build"])
     source = tmp_path_factory.mktemp("source")
-    for name in ("src", "README.md", "LICENSE", "pyproject.toml"):
+    for name in ("src", "web", "hatch_build.py", "README.md", "LICENSE", "pyproject.toml"):
         item = ROOT / name
         if item.is_dir():
-            shutil.copytree(item, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+            # The page is built already, and its stamp says from what; so the packages that build it are not needed.
+            shutil.copytree(item, source / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
         else:
             shutil.copy(item, source / name)
     out = tmp_path_factory.mktemp("dist")
@@ -114,6 +121,51 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path) -> None
     }
     assert shipped == sources
     assert "switchboard/py.typed" in shipped
+
+
+STATIC = "switchboard/page/static"
+
+
+class Urls(HTMLParser):
+    """Everything that a document loads or leads to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.inline_scripts = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.found += [value for name in ("src", "href", "data", "action", "poster") if (value := given.get(name))]
+        if tag == "script" and not given.get("src"):
+            self.inline_scripts += 1
+
+
+def test_the_wheel_holds_the_page_and_every_file_that_it_names(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        shipped = set(archive.namelist())
+        index = Urls()
+        index.feed(archive.read(f"{STATIC}/index.html").decode())
+        assert any(url.endswith(".js") for url in index.found)
+        assert any(url.endswith(".css") for url in index.found)
+        assert index.inline_scripts == 0, "the security policy does not run them"
+        for url in index.found:
+            assert ASSET.fullmatch(url), f"{url} is not served"
+            assert f"{STATIC}{url}" in shipped, f"{url} is not in the wheel"
+        for name in sorted(shipped):
+            if name.startswith(f"{STATIC}/"):
+                check_file(name, archive.read(name))
+
+
+def check_file(name: str, content: bytes) -> None:
+    """A file of the page is served under its name, and loads nothing from anywhere else."""
+    path = name.removeprefix(STATIC)
+    assert path == "/index.html" or ASSET.fullmatch(path), f"{path} is not served"
+    assert path.rpartition(".")[2] in TYPES
+    if name.endswith(".css"):
+        outside = re.findall(rb"url\(\s*['\"]?(?:https?:)?//|@import", content)
+        assert outside == []
+    assert not re.search(rb"sourceMappingURL=(?!data:)", content), "no map is shipped"
 
 
 def test_the_metadata_says_what_it_is(wheel: Path) -> None:

@@ -95,7 +95,7 @@ def test_an_id_is_used_once(start: Start) -> None:
     [
         (["--session-id", "nonsense"], 1, "Invalid session ID"),
         (["--resume", "00000000-0000-4000-8000-000000000000"], 1, "No conversation found with session ID: 00000000"),
-        (["--cwd", "/nonexistent"], 1, "No such file or directory: /nonexistent"),
+        (["--cwd", "/no/such/folder"], 1, "No such file or directory: /no/such/folder"),
         (["--nonsense"], 2, "unknown argument"),
         (["--version"], 0, "."),
     ],

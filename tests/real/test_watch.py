@@ -37,8 +37,8 @@ def session(handle: int, status: str = "idle", **more: object) -> SessionInfo:
         status=status,
         handle=handle,
         name=f"name-{handle}",
-        project="/work/shop",
-        cwd="/work/shop",
+        project="/jobs/shop",
+        cwd="/jobs/shop",
         pid=1000 + handle,
     )
     return replace(info, **more)
@@ -68,7 +68,7 @@ async def watch(
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": os.environ["HOME"],
-        "PWD": "/work",
+        "PWD": "/jobs",
         "TERM": "xterm-256color",
         "LANG": "C.UTF-8",
         "SWITCHBOARD_TEST_MARK": os.environ["SWITCHBOARD_TEST_MARK"],
@@ -92,7 +92,7 @@ async def shown(stack: AsyncExitStack, host: PageHost, output: bytes = b"welcome
 
 async def test_the_list_and_leaving(stack: AsyncExitStack, host: PageHost) -> None:
     screen = await watch(stack, host)
-    await screen.shows("Switchboard", "work/shop", "○ idle     name-1", "◐ busy     name-2", "q leave")
+    await screen.shows("Switchboard", "jobs/shop", "○ idle     name-1", "◐ busy     name-2", "q leave")
     await host.heard(Ready)
     screen.types(b"q")
     await host.heard(Bye)
@@ -186,7 +186,7 @@ async def test_opening_and_stopping(stack: AsyncExitStack, host: PageHost) -> No
     screen.types(b"n")
     await screen.shows("CLI [agent]:")
     screen.types(b"shell\r")
-    await screen.shows("Directory [/work/shop]:")
+    await screen.shows("Directory [/jobs/shop]:")
     screen.types(b"\x15/tmp\r")
     asked = await host.heard(OpenSession)
     assert asked == OpenSession(asked.request, "shell", "shell", cwd="/tmp", columns=80, rows=24)

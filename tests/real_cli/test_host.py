@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from tests.real_cli.conftest import Figure
-from tests.real_cli.home import RealHome
+from tests.real_cli.home import RealHome, build_home
 from tests.real_cli.host import RealHost, end, stalled, until
 from tests.real_cli.text import exact_prompt
 from tests.support.messages_api import Gate, MessagesApi, Reply, ToolCall
 
+STARTING = (
+    "the CLI has not reported its state since it was started (it may be showing a trust, login or theme dialog); "
+    "nothing was written"
+)
 DIALOG = "the CLI reports a dialog open (waiting); nothing was written into it"
 
 
@@ -140,6 +144,41 @@ def test_trigger_during_a_permission_dialog_writes_nothing(
     assert not (home.project / "ran.txt").exists()
     assert len([seen for seen in api.requests if seen.is_turn]) == turns
     assert host.session(session["id"])["status"] == "waiting"
+
+
+def test_trigger_during_the_trust_dialog_writes_nothing(claude: Path, api: MessagesApi, folder: Path) -> None:
+    """The CLI reports nothing while it asks, and Enter picks "No, exit" (new) or "Yes" (old)."""
+    home = build_home(folder, api.url, trusted=False)
+    triggers, data = home.root / "triggers", home.root / "data"
+    environment = {
+        **home.environment(),
+        "SWITCHBOARD_CLAUDE": str(claude),
+        "SWITCHBOARD_TRIGGERS_DIR": str(triggers),
+        "SWITCHBOARD_DATA_DIR": str(data),
+    }
+    with RealHost(environment, triggers, data) as host:
+        session = host.open(home.project)
+        result = host.drop({"sessionId": session["id"], "command": "hello there", "timeout_ms": 4000})
+        assert (result["error"], result["reason"], result["wrote"]) == ("not sent", STARTING, False), result
+        assert host.session(session["id"])["status"] == "starting"
+        assert home.descriptor_files() == []
+    assert not [request for request in api.requests if request.is_turn]
+
+
+def test_prompts_typed_into_a_turn_are_queued_and_no_draft(host: RealHost, home: RealHome, api: MessagesApi) -> None:
+    session = idle(host, home)
+    gate = Gate()
+    api.answer("first prompt", Reply("One.", gate=gate))
+    host.drop({"sessionId": session["id"], "command": "the first prompt", "wait": "idle"})
+    until_status(host, home, session, "busy")
+    for text in ("typed into the turn", "and one more"):
+        result = host.drop({"sessionId": session["id"], "command": text})
+        assert (result["ok"], result["submitted"]) == (True, "assumed"), result
+        assert not host.session(session["id"])["draft"]
+    gate.open()
+    last = "and one more"
+    until("all of them", lambda: any(last in request.prompt for request in api.requests if request.is_turn))
+    until_status(host, home, session, "idle")
 
 
 def test_clear_rekeys_the_session(host: RealHost, home: RealHome, figure: Figure) -> None:

@@ -14,7 +14,8 @@ import select
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -86,6 +87,7 @@ class _Meter:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.frames = FrameReader(64 * 1024 * 1024)
+        self.come: deque[tuple[int, bytes]] = deque()
         self.asked = 0
         self.say(messages.Hello(messages.PROTOCOL, "terminal"))
         self.receive(lambda binary, body: not binary and b'"type":"sessions"' in body)
@@ -97,15 +99,20 @@ class _Meter:
     def say(self, message: messages.PageMessage) -> None:
         self.socket.sendall(encode_frame(TEXT, messages.encode(message)))
 
-    def receive(self, wanted: object) -> None:
+    def receive(self, wanted: Callable[[bool, bytes], bool]) -> None:
+        """Read until a frame is the wanted one; what came behind it is for the next time."""
         while True:
-            for kind, body in self.frames.feed(self.socket.recv(1 << 18)):
+            while self.come:
+                kind, body = self.come.popleft()
                 if kind == TEXT and b'"type":"ping"' in body:
                     ping = messages.decode_from_host(body)
                     assert isinstance(ping, messages.Ping)
                     self.say(messages.Pong(ping.number))
-                elif wanted(kind == BINARY, body):  # type: ignore[operator]  # a small predicate
+                elif wanted(kind == BINARY, body):
                     return
+            data = self.socket.recv(1 << 18)
+            assert data, "the host has closed the connection"
+            self.come += self.frames.feed(data)
 
     def trip(self) -> None:
         self.asked += 1

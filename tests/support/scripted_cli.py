@@ -1,9 +1,9 @@
 """A scripted CLI: a small program for the far end of a terminal, and the test's end of it (`Script`).
 
 The program behaves like an agent's CLI as far as a script says: it puts what it reads into a box (pastes too; Ctrl+U
-empties it), submits at Enter, takes turns, and publishes descriptor, transcript and titles in Claude Code's shapes. It writes down every byte that it
-receives, with the time, and everything it does itself, in one file with one clock. A test reads that file: what counts
-is what must *not* have arrived, and when.
+empties it), submits at Enter, takes turns, and publishes descriptor, transcript and titles in Claude Code's shapes. It
+writes down every byte that it receives, with the time, and everything it does itself, in one file with one clock. A
+test reads that file: what counts is what must *not* have arrived, and when.
 
 The script is `script.json` in the session's directory, so each session of one host can have its own:
 
@@ -13,14 +13,15 @@ The script is `script.json` in the session's directory, so each session of one h
 | `swallow` | Ignores the next that many Enters. |
 | `read_bytes`, `read_pause_ms` | Reads so many bytes at a time, and pauses after each. |
 | `turn_ms` | How long a turn takes. |
-| `blip_ms` | Between two queued turns it says idle for this long, and so it does in a turn at each of `turn_blips` (ms). |
+| `blip_ms` | Says idle for this long between two queued turns, and at each of `turn_blips` (ms) in a turn. |
 | `publish`, `titles` | Whether it writes descriptor and transcript, and sets titles (with these glyphs). |
 | `dialog` | Opens this dialog at the start. Enter picks its default, which is "No, exit". |
+| `all_read_at` | Prints "all read" when it has read so many bytes. |
 | `exit_on_text` | Exits with this code as soon as it has read any text. |
 | `steps` | What it does by itself, from when it is ready on: a list of `[delay_ms, action, argument]`. |
 
 Actions, also for `Script.tell`: `status` (word or null, which removes the descriptor), `dialog` (its name; null closes
-it), `print`, `title`, `turn`, `exit`, and `set` (an object of script fields).
+it), `print`, `title`, `enter` (as if it had been pressed), `exit`, and `set` (an object of script fields).
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "publish": True,
     "titles": "\u2733\u2802",
     "dialog": None,
+    "all_read_at": None,
     "exit_on_text": None,
     "steps": [],
 }
@@ -102,7 +104,7 @@ class Script:
     @property
     def box(self) -> str:
         """What stands in its box now."""
-        boxes = self.events("read", "submit", "enter-ignored")
+        boxes = self.events("read", "submit", "enter-ignored", "box")
         return str(boxes[-1]["box"]) if boxes else ""
 
 
@@ -130,6 +132,7 @@ class Cli:
         self.record_file = os.open("record.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self.timers: list[tuple[float, int, Callable[[], None]]] = []
         self.order = itertools.count()
+        self.count = 0
         self.box = ""
         self.held = ""
         self.pasting = False
@@ -197,13 +200,14 @@ class Cli:
                 self.show(argument)
             case "title":
                 self.show(f"\x1b]0;{argument}\x07")
-            case "turn":
-                self.begin(argument)
+            case "enter":
+                self.enter(time.monotonic())
             case "exit":
                 self.note("exit")
                 self.code = int(argument)
             case "set":
                 self.script |= argument
+                self.note("set")
 
     # --- what it reads ---
 
@@ -215,6 +219,7 @@ class Cli:
         if not data:
             self.code = 0
             return
+        self.count += len(data)
         now = time.monotonic()
         text = self.held + data.decode("utf-8", "surrogateescape")
         self.held = match.group() if (match := _INCOMPLETE.search(text)) else ""
@@ -232,7 +237,12 @@ class Cli:
                 self.box += token
                 self.text_at = now
                 typed += len(token)
-        self.flush(data)
+        if data:
+            self.flush(data)
+        elif self.box:  # text behind an Enter in the same read
+            self.note("box", box=self.box)
+        if self.count == self.script["all_read_at"]:
+            self.show("all read\r\n")
         if self.script["exit_on_text"] is not None and self.box:
             self.note("exit")
             self.code = self.script["exit_on_text"]

@@ -101,12 +101,15 @@ class Seen:
     changed: int = 0
     printed: int = 0
     failed: list[Exception] = field(default_factory=list)
+    interrupted: int = 0
     transcript: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
     on_changed: Callable[[], None] = lambda: None
     on_printed: Callable[[], None] = lambda: None
 
     def hooks(self) -> SessionHooks:
-        return SessionHooks(self._changed, self._printed, self._failed, lambda session: self.transcript(session))
+        return SessionHooks(
+            self._changed, self._printed, self._failed, lambda session: self.transcript(session), self._interrupted
+        )
 
     def _changed(self, _session: Session) -> None:
         self.changed += 1
@@ -115,6 +118,9 @@ class Seen:
     def _printed(self, _session: Session) -> None:
         self.printed += 1
         self.on_printed()
+
+    def _interrupted(self, _session: Session) -> None:
+        self.interrupted += 1
 
     def _failed(self, _session: Session, error: Exception) -> None:
         self.failed.append(error)

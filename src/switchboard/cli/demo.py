@@ -94,6 +94,8 @@ class _Host:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
+            # Ctrl-C is for the tour: the host must still be there to end its sessions.
+            start_new_session=True,
         )
         assert self._process.stdout is not None
         line = self._process.stdout.readline().rstrip()
@@ -109,10 +111,24 @@ class _Host:
 
     def watch(self, session: str) -> None:
         """Hand the terminal to the terminal page."""
+        self._say_address()
         print("\nYour turn: this is the session. Ctrl-] l shows the list, q there leaves and cleans up.", flush=True)
         subprocess.run(
             [sys.executable, "-m", "switchboard.cli.main", "watch", session], env=self.environment, check=False
         )
+
+    def _say_address(self) -> None:
+        """Print an address of the browser page that works now, if there is a page."""
+        asked = subprocess.run(
+            [sys.executable, "-m", "switchboard.cli.main", "url"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=False,
+        )
+        if asked.returncode == 0:
+            print(f"\nIn a browser, within two minutes: {asked.stdout.strip()}", flush=True)
 
     def end(self) -> None:
         """End sessions and host."""

@@ -126,10 +126,12 @@ def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:
         return
     if os.path.islink(path):
         yield Finding("note", f"Trigger folder {path} is a symbolic link to {os.path.realpath(path)}")
-    writable = os.access(path, os.W_OK | os.X_OK)
+    writable = os.access(path, os.R_OK | os.W_OK | os.X_OK)
     if not writable or (os.path.exists(processed) and not os.access(processed, os.W_OK | os.X_OK)):
         yield Finding(
-            "problem", f"Trigger folder {path} or its processed/ is not writable", f"chmod u+rwx {path} {processed}"
+            "problem",
+            f"Trigger folder {path} or its processed/ cannot be read and written",
+            f"chmod u+rwx {path} {processed}",
         )
         return
     if os.stat(path).st_mode & 0o002:
@@ -182,6 +184,9 @@ def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
         command = profile.command(environment, sys.executable)[0]
         path = shutil.which(command, path=environment.get("PATH"))
         if path is None:
+            if profile.program_variable and environment.get(profile.program_variable):
+                text = f"{profile.title}: {profile.program_variable} names {command}, which is no program"
+                yield Finding("problem", text, f"correct {profile.program_variable}, or unset it")
             continue
         found_any = True
         yield Finding("ok", f"{profile.title}: {path} {_version(path, environment)}".rstrip())

@@ -44,14 +44,14 @@ def table(sessions: Sequence[SessionInfo]) -> list[str]:
     rows = [("ID", "STATE", "STATUS", "CLI", "PID", "GEN", "PROJECT", "NAME")]
     rows += [
         (
-            session.id,
+            _printable(session.id),
             session.state,
             session.status if session.state != "closed" else "",
             session.cli,
             str(session.pid or ""),
             str(session.generation or ""),
-            short_title(session.project or session.cwd or "?"),
-            _printable(session.name or session.title or ""),
+            _printable(short_title(session.project or session.cwd or "?")),
+            _printable(session.name or session.title or "")[:60],
         )
         for session in sessions
     ]
@@ -62,4 +62,5 @@ def table(sessions: Sequence[SessionInfo]) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)[:60]
+    """Return what a terminal shows and does not obey: titles, paths and names of files are anybody's to choose."""
+    return "".join(char if char.isprintable() else "?" for char in text)

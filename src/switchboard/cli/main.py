@@ -10,6 +10,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "up": "start the host in the foreground",
     "down": "stop the host; sessions go on unless --sessions is given",
+    "url": "print a fresh address of the browser page",
     "ls": "list sessions",
     "watch": "the terminal page: see and use sessions",
     "send": "send a prompt, a chain or Escape to a session through a trigger file",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -52,8 +54,19 @@ def main(argv: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return EXIT_NO_RESULT
-    print(json.dumps(result, indent=2, ensure_ascii=not _unicode_output()))
+    _say(result)
     return exit_code(result)
+
+
+def _say(result: dict[str, Any]) -> None:
+    """Print the result. Where that fails, the exit code still says what happened: a repetition could do it twice."""
+    try:
+        print(json.dumps(result, indent=2, ensure_ascii=not _unicode_output()), flush=True)
+    except (OSError, ValueError, AttributeError) as error:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            print(f"switchboard send: the result could not be printed: {error}", file=sys.stderr)
+        # What is left in the buffer must not fail once more when the interpreter ends.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the interpreter ends
 
 
 def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, str | None]:
@@ -104,13 +117,11 @@ def _body(options: argparse.Namespace, text: str | None) -> dict[str, Any]:
 
 
 def _default_budget() -> float:
-    import os
-
     return TriggerSettings(os.environ).idle_timeout_ms / 1000
 
 
 def _unicode_output() -> bool:
-    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
 
 
 def _seconds(text: str) -> float:

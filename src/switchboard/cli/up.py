@@ -5,45 +5,97 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 
 from switchboard.cli.reach import complain
-
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+from switchboard.page.security import MIN_CREDENTIAL, digest, is_loopback
+from switchboard.page.web_config import WebConfig
 
 
 def main(argv: Sequence[str]) -> int:
     """Return 0 after an orderly end, 1 when the host cannot start."""
-    parser = argparse.ArgumentParser(
-        prog="switchboard up",
-        description="Start the host. It runs until SIGTERM or Ctrl-C. Sessions outlive it; the next host adopts them.",
-    )
-    parser.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="port of the browser page (default: any free one)"
-    )
-    parser.add_argument(
-        "--host", default=LOOPBACK[0], metavar="H", help="address of the browser page (default: 127.0.0.1)"
-    )
-    parser.add_argument("--no-open", action="store_true", help="do not open a browser")
-    options = parser.parse_args(argv)
-    if options.host not in LOOPBACK:
-        complain(f"--host {options.host}: only loopback addresses ({', '.join(LOOPBACK)}) are served")
+    options = _parser().parse_args(argv)
+    try:
+        web = _web_config(options)
+    except ValueError as unfit:
+        complain(str(unfit))
         return 1
 
     from switchboard.host.host import HostConfig, run_host
     from switchboard.host.instance import HostRecord, StartError
 
-    def announce(record: HostRecord) -> None:
-        print(f"Switchboard is ready: switchboard watch   ({record.url})", flush=True)
+    def announce(record: HostRecord, fresh_url: Callable[[], str] | None) -> None:
+        if fresh_url is None:
+            print(f"Switchboard is ready: switchboard watch   ({record.url})", flush=True)
+            return
+        # A ticket goes to a person, or to who asked for it, and into no service's log.
+        shown = fresh_url() if options.print_ticket or sys.stdout.isatty() else record.url
+        print(f"Switchboard is ready: {shown}", flush=True)
+        if not options.no_open:
+            from switchboard.cli.browser import open_browser
+
+            open_browser(fresh_url(), os.environ)
 
     failed = False
     try:
-        asyncio.run(run_host(HostConfig(os.environ, announce)))
+        asyncio.run(run_host(HostConfig(os.environ, announce, web)))
     except* StartError as group:
         failed = True
         for error in _leaves(group):
             complain(str(error))
     return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="switchboard up",
+        description="Start the host. It runs until SIGTERM or Ctrl-C. Sessions outlive it; the next host adopts them.",
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=0,
+        metavar="N",
+        help="port of the browser page (default: the last host's if it is free, else any)",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="H",
+        help="address of the browser page (default: 127.0.0.1); beyond loopback only with --credential",
+    )
+    parser.add_argument(
+        "--credential",
+        metavar="FILE",
+        help=f"a private file with a secret of {MIN_CREDENTIAL} characters or more that opens the page like a ticket",
+    )
+    parser.add_argument("--no-open", action="store_true", help="do not open a browser")
+    parser.add_argument(
+        "--print-ticket", action="store_true", help="print the address with a ticket, also when nobody watches"
+    )
+    return parser
+
+
+def _web_config(options: argparse.Namespace) -> WebConfig | None:
+    """Return where to serve the page, None when this installation has none. Raises `ValueError`."""
+    from switchboard.page.web_files import read_credential, static_folder
+
+    standing = None
+    if options.credential is not None:
+        standing = digest(read_credential(options.credential))
+    if not is_loopback(options.host):
+        if options.host in ("0.0.0.0", "::", ""):  # noqa: S104 - this is where binding to everything is refused
+            raise ValueError("--host: name one address of this machine, so that the page knows what it is called")
+        if standing is None:
+            raise ValueError(
+                f"--host {options.host} is reached from other machines: that needs --credential FILE as well. "
+                "An SSH tunnel to a loopback address is safer, because the page is served without encryption"
+            )
+    static = static_folder()
+    if static is None:
+        return None
+    return WebConfig(static, options.host, options.port or None, standing)
 
 
 def _leaves(group: BaseExceptionGroup) -> list[BaseException]:

@@ -52,6 +52,11 @@ def working(facts: Facts) -> bool:
     return facts.status is not None and facts.status.status in WORKING
 
 
+def left_in_box(facts: Facts, command: str, enter_at: int) -> bool:
+    """A transcript that can be read does not show what was typed into a working CLI, which records it at once."""
+    return facts.transcript is not None and own_entry(facts, command, enter_at) is None
+
+
 def new_boundary(facts: Facts, enter_at: int, known: frozenset[CompactBoundary]) -> bool:
     """A compaction that somebody asked for has ended since that Enter, and was not there before."""
     return facts.transcript is not None and any(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
+from switchboard.delivery.port import Target
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
 
@@ -30,3 +32,26 @@ class HostedTerminals:
     def background_job(self, session_id: str) -> str | None:
         """Return the job id when a background process owns the session."""
         return self._background_job(session_id)
+
+
+class HostedJournal:
+    """`switchboard.triggers.journal.Journal` in the labels of the sessions, which the keeper holds."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def working(self, target: Target, request: str) -> AbstractContextManager[None]:
+        """While entered, the session's label names the request from the first byte on."""
+        assert isinstance(target, Session)
+        return target.working_for(request)
+
+    def left(self) -> Mapping[str, bool]:
+        """Return the requests in the labels of adopted sessions; True: no text of theirs lacks its Enter."""
+        labels = [session.label for session in self._registry]
+        return {label.request: label.delivery is None for label in labels if label.request is not None}
+
+    def settle(self, request: str) -> None:
+        """Forget a request that was left."""
+        for session in self._registry:
+            if session.label.request == request:
+                session.answered()

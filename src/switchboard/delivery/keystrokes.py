@@ -11,13 +11,18 @@ PASTE_START = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"
 
 
+def typed(text: str) -> bytes:
+    """Return the bytes of a text; a lone surrogate is typed as U+FFFD."""
+    return to_well_formed(text).encode()
+
+
 def chunks(text: str, typing: Typing) -> tuple[bytes, ...]:
     """Cut a text into the writes that type it, none of them longer than the profile allows.
 
     No character is cut apart, so that a program that decodes each read by itself sees whole ones; the marks of a
-    bracketed paste are writes of their own when they do not fit. A lone surrogate is typed as U+FFFD.
+    bracketed paste are writes of their own when they do not fit.
     """
-    data = to_well_formed(text).encode()
+    data = typed(text)
     limit = max(1, typing.chunk_bytes)
     pieces = [data] if len(data) <= limit else _cut(data, limit)
     if not typing.bracketed_paste:

@@ -61,6 +61,9 @@ class MemoryTerminal:
     def line(self) -> AbstractAsyncContextManager[MemoryLine]:
         return MemoryLine(self, self._mutex, self._on_write)
 
+    def untaken(self, text: bytes, since: int) -> None:
+        self.count_input(len(text.decode("utf-8", "replace")))
+
     def transcript(self) -> AbstractContextManager[None]:
         return nullcontext()
 

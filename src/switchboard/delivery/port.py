@@ -67,6 +67,13 @@ class Target(Protocol):
     def line(self) -> AbstractAsyncContextManager[Line]:
         """Take the terminal's input for one delivery; others wait their turn."""
 
+    def untaken(self, text: bytes, since: int) -> None:
+        """A delivery's text shows no sign of having been taken with its Enter: as far as is known it is in the box.
+
+        It counts as a person's unsubmitted input until a person clears it, or the transcript shows it as entered at
+        `since` (wall milliseconds) or later.
+        """
+
     def transcript(self) -> AbstractContextManager[None]:
         """While entered, `facts.value.transcript` is kept up to date; its first reading is made on entering."""
 

@@ -11,7 +11,15 @@ from enum import Enum
 
 from switchboard.common.clock import FOREVER, Instant
 from switchboard.common.facts import CompactBoundary, Facts
-from switchboard.delivery.evidence import WORKING, dialog_open, new_boundary, own_entry, reacted, usable_status
+from switchboard.delivery.evidence import (
+    WORKING,
+    dialog_open,
+    left_in_box,
+    new_boundary,
+    own_entry,
+    reacted,
+    usable_status,
+)
 from switchboard.delivery.waits import EXITED, DialogMemory, Ending, Kind, TranscriptRule
 
 
@@ -96,9 +104,7 @@ class ReactionWait:
         return None if own_entry(facts, self.own_command, self.enter_at) is None else "transcript"
 
     def _contradicted(self, facts: Facts) -> bool:
-        if self.during_turn is None or facts.transcript is None:
-            return False
-        return own_entry(facts, self.during_turn, self.enter_at) is None
+        return self.during_turn is not None and left_in_box(facts, self.during_turn, self.enter_at)
 
 
 @dataclass(slots=True)

@@ -86,6 +86,8 @@ EXPECTED_CWD_SHAPE = "expectedCwd must be a non-empty string when present"
 CWD_UNKNOWN = "this session's cwd could not be determined; refusing rather than risk targeting the wrong session"
 CWD_DIFFERS = "expectedCwd does not match this session's actual cwd"
 CLOSING = "Switchboard is closing."
+RESTARTED = "interrupted by restart"
+"""An earlier host was killed after it had written something; whether more came of it is not known."""
 TARGET_CHANGED = "session target changed"
 WRITER_CHANGED = "session writer changed"
 

@@ -10,16 +10,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from switchboard.common.clock import FOREVER, Instant
+from switchboard.common.ecma import trim
 from switchboard.common.facts import Facts
 from switchboard.common.writing import Check, WriteRefused
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk, put, timed
-from switchboard.delivery.evidence import composer_trouble, recovery_danger
-from switchboard.delivery.keystrokes import ENTER
+from switchboard.delivery.evidence import composer_trouble, left_in_box, recovery_danger
+from switchboard.delivery.keystrokes import ENTER, typed
 from switchboard.delivery.port import Target
 from switchboard.delivery.reactions import CompactionWait, Mode, ReactionWait
 from switchboard.delivery.record import Halt, StepRecord, Trouble
-from switchboard.delivery.submission import classify, level_confirms
+from switchboard.delivery.submission import Submitted, classify, level_confirms
 from switchboard.delivery.typist import Limits, Typed, Typist
 from switchboard.delivery.waits import ComposerWait, Ending, Kind
 
@@ -44,12 +45,12 @@ async def submit(target: Target, order: SubmitOrder, permit: Check, desk: Desk, 
     Raises `WriteRefused` when the first byte was not permitted, `Halt` when text is left or a write failed.
     """
     async with target.line() as line:
-        typed = await Typist(target, line, desk, record, order.limits).type(order.command, permit)
+        result = await Typist(target, line, desk, record, order.limits).type(order.command, permit)
     if record.mode is Mode.COMPACT:
-        ending = await _await_compaction(target, order, typed, desk, record)
+        ending = await _await_compaction(target, order, result, desk, record)
     else:
-        with target.transcript() if typed.during_turn else nullcontext():
-            ending = await _Verification(target, order, typed, desk, record).run()
+        with target.transcript() if result.during_turn else nullcontext():
+            ending = await _Verification(target, order, result, desk, record).run()
     record.activity = record.activity or ending.activity
     return ending.kind
 
@@ -61,6 +62,18 @@ async def _await_compaction(target: Target, order: SubmitOrder, typed: Typed, de
     record.submitted = classify(confirmed=ending.kind is Kind.DONE, activity=ending.activity)
     record.confirm_source = ending.source
     return ending
+
+
+def leave_untaken(target: Target, command: str, record: StepRecord) -> None:
+    """Say so if a prompt that went into a working CLI is seen not to have been taken: the next one must not join it.
+
+    What the CLI carries out itself (`/`, `!`) is not always recorded, so that its absence says nothing.
+    """
+    assert record.enter_at is not None
+    if trim(command)[:1] in ("/", "!"):
+        return
+    if record.submitted is not Submitted.CONFIRMED and left_in_box(target.facts.value, command, record.enter_at):
+        target.untaken(typed(command), record.enter_at)
 
 
 class _Verification:
@@ -86,6 +99,8 @@ class _Verification:
             confirmed = level_confirms(self._typed.gate, attempt=attempt, seen=seen)
             record.submitted = classify(confirmed=confirmed, activity=ending.activity)
         record.confirm_source = ending.source
+        if self._typed.during_turn and not self._order.own_entry:
+            leave_untaken(self._target, self._order.command, record)
         return ending
 
     async def _look(self, window_ms: int) -> Ending:

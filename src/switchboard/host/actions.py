@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import PROFILES, SHELL, CliProfile, UnsupportedStart
+from switchboard.clis.recorded_sessions import RecordedSession
 from switchboard.clis.status_reader import StatusReader
 from switchboard.clis.transcript_files import list_sessions, resolve_session_cwd
 from switchboard.common.clock import Clock
@@ -22,7 +25,7 @@ from switchboard.sessions.launch import LaunchRequest, Mode, plan_launch
 from switchboard.sessions.registry import OpenError, Registry
 from switchboard.sessions.session import Session
 from switchboard.sessions.stop import StopError, request_stop, wait_exit
-from switchboard.store.sqlite import LaunchRecord, Store
+from switchboard.store.sqlite import LaunchRecord, Store, StoreError
 
 STOP_MS = 5_000
 """How long a Stop by a person may take before it is reported as not confirmed. A CLI ends within half a second."""
@@ -48,21 +51,32 @@ class HostActions:
         self._clock = clock
         self._environment = environment
         self._shutdown = shutdown
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._opening: dict[str, tuple[asyncio.Lock, int]] = {}
+        """By session id: its lock, and how many requests have or want it."""
         self.on_opened: Callable[[Session], None] = lambda _session: None
+        self.fresh_url: Callable[[], str] | None = None
+        """Makes an address with a new ticket; None while no browser page is served."""
 
     # --- opening ---
 
     async def open(self, wanted: messages.OpenSession) -> Done:
         """Open a session, or show the one that is open under that id already."""
         session_id = (wanted.session_id or str(uuid.uuid4())).lower()
-        lock = self._opening.setdefault(session_id, asyncio.Lock())
+        async with self._alone(session_id):
+            return await self._open(wanted, session_id)
+
+    @asynccontextmanager
+    async def _alone(self, session_id: str) -> AsyncIterator[None]:
+        """One request at a time may open a session id: the second finds what the first has opened."""
+        lock, users = self._opening.get(session_id, (asyncio.Lock(), 0))
+        self._opening[session_id] = (lock, users + 1)
         try:
             async with lock:
-                return await self._open(wanted, session_id)
+                yield
         finally:
-            if not lock.locked():
-                self._opening.pop(session_id, None)
+            lock, users = self._opening.pop(session_id)
+            if users > 1:
+                self._opening[session_id] = (lock, users - 1)
 
     async def _open(self, wanted: messages.OpenSession, session_id: str) -> Done:
         def refused(reason: str, detail: str) -> Done:
@@ -73,17 +87,17 @@ class HostActions:
             return refused("unknown CLI", f"there is no profile {wanted.profile!r}; known: {', '.join(PROFILES)}")
         mode: Mode = wanted.mode
         cwd = wanted.cwd
+        open_here = self._open_here(session_id)
+        if open_here is not None and mode != "fork":
+            return Done(wanted.request, ok=True, session=session_info(open_here))
         if mode in ("resume", "fork"):
             if wanted.session_id is None:
-                return refused("missing session id", "say which session to resume")
-            open_here = self._registry.find(session_id)
-            if open_here is not None and mode == "resume":
-                return Done(wanted.request, ok=True, session=session_info(open_here))
-            elsewhere = self._live_elsewhere(profile, session_id)
+                return refused("missing session id", f"say which session to {mode}")
+            elsewhere = self._live_elsewhere(profile, session_id) if open_here is None else None
             if elsewhere is not None and not wanted.force:
                 return refused("session live elsewhere", elsewhere)
             recorded = await self._recorded_cwd(profile, session_id)
-            if recorded is None and cwd is None:
+            if recorded is None and (cwd is None or mode == "fork"):
                 return refused("no readable transcript", f"no transcript of {session_id} with a directory was found")
             if recorded is None:
                 mode = "new"  # closed before its first prompt: the CLI accepts the same id again
@@ -121,29 +135,46 @@ class HostActions:
                 detail = f"{plan.argv[0]} was not found; install {profile.title}{hint} and try again"
                 return Done(wanted.request, ok=False, reason="session open failed", detail=detail)
             plan = replace(plan, argv=(os.path.abspath(program), *plan.argv[1:]))
-            name = wanted.name or self._store.names().get(session_id)
+            name = wanted.name or self._names().get(session_id)
             # A fork goes on under an id that the CLI makes; until its descriptor shows it, it has one of ours.
             key = str(uuid.uuid4()) if mode == "fork" else session_id
             session = await self._registry.open(profile, plan, key, mode, name, None)
         except (OpenError, UnsupportedStart) as error:
             return Done(wanted.request, ok=False, reason="session open failed", detail=str(error))
-        if wanted.name:
-            self._store.set_name(session.key, wanted.name)
-        self._store.record_launch(
-            LaunchRecord(
-                session.key,
-                session.generation,
-                profile.name,
-                cwd,
-                session.label.launched_at,
-                session.pid,
-                session.holding.start,
-                self._processes.boot_id(),
-                self._processes.pid_namespace(os.getpid()),
-            )
-        )
         self.on_opened(session)
-        return Done(wanted.request, ok=True, session=session_info(session))
+        return Done(wanted.request, ok=True, detail=self._record(session, wanted.name), session=session_info(session))
+
+    def _record(self, session: Session, name: str | None) -> str | None:
+        """Write a start down; return what went wrong with that, which changes nothing for the session."""
+        launch = LaunchRecord(
+            session.key,
+            session.generation,
+            session.profile.name,
+            session.label.cwd,
+            session.label.launched_at,
+            session.pid,
+            session.holding.start,
+            self._processes.boot_id(),
+            self._processes.pid_namespace(os.getpid()),
+        )
+        try:
+            if name:
+                self._store.set_name(session.key, name)
+            self._store.record_launch(launch)
+        except StoreError as error:
+            return str(error)
+        return None
+
+    def _names(self) -> dict[str, str]:
+        try:
+            return self._store.names()
+        except StoreError:
+            return {}  # the sessions matter more than what they are called
+
+    def _open_here(self, session_id: str) -> Session | None:
+        """Return the open session that has this id now: one that had it goes on as another conversation."""
+        found = self._registry.find(session_id)
+        return found if found is not None and found.key == session_id else None
 
     def _background_job(self, session_id: str) -> str | None:
         jobs = (reader.background_job(session_id) for reader in self._readers.values())
@@ -188,39 +219,41 @@ class HostActions:
         if session is None:
             return Done(wanted.request, ok=False, reason="session not found")
         session.rename(wanted.name.strip() or None)
-        self._store.set_name(session.key, wanted.name.strip() or None)
+        try:
+            self._store.set_name(session.key, wanted.name.strip() or None)
+        except StoreError as error:
+            return Done(wanted.request, ok=False, reason="name not stored", detail=str(error))
         return Done(wanted.request, ok=True, session=session_info(session))
 
     async def listing(self, closed: int) -> list[SessionInfo]:
         """Return hosted sessions, newest first, then up to `closed` recorded ones."""
+        found: list[tuple[CliProfile, RecordedSession]] = []
+        for profile in PROFILES.values() if closed else ():
+            projects = profile.projects_dir(self._environment)
+            if projects is not None:
+                listed = await asyncio.to_thread(list_sessions, projects, closed)
+                found += [(profile, one) for one in listed]
+        # Looked at last: what opens, changes or goes while the disk is read is in the list as it is now.
         hosted = sorted(self._registry, key=lambda session: -session.label.launched_at)
-        infos = [session_info(session) for session in hosted]
         shown = {session.key for session in hosted if session.exit is None}
-        if closed:
-            names = self._store.names()
-            recorded: list[SessionInfo] = []
-            for profile in PROFILES.values():
-                projects = profile.projects_dir(self._environment)
-                if projects is not None:
-                    found = await asyncio.to_thread(list_sessions, projects, closed)
-                    recorded += [
-                        SessionInfo(
-                            id=one.session_id.lower(),
-                            state="closed",
-                            cli=profile.name,
-                            status="closed",
-                            name=names.get(one.session_id.lower()),
-                            title=one.name,
-                            project=one.cwd,
-                            cwd=one.cwd,
-                            modified_at=one.modified_at,
-                        )
-                        for one in found
-                        if one.session_id.lower() not in shown
-                    ]
-            recorded.sort(key=lambda info: -(info.modified_at or 0))
-            infos += recorded[:closed]
-        return infos
+        names = self._names() if found else {}
+        recorded = [
+            SessionInfo(
+                id=one.session_id.lower(),
+                state="closed",
+                cli=profile.name,
+                status="closed",
+                name=names.get(one.session_id.lower()),
+                title=one.name,
+                project=one.cwd,
+                cwd=one.cwd,
+                modified_at=one.modified_at,
+            )
+            for profile, one in found
+            if one.session_id.lower() not in shown
+        ]
+        recorded.sort(key=lambda info: -(info.modified_at or 0))
+        return [session_info(session) for session in hosted] + recorded[:closed]
 
     async def shutdown(self, wanted: messages.Shutdown) -> Done:
         """Let the host end; with `sessions`, end them first and say which did not."""
@@ -233,10 +266,18 @@ class HostActions:
         asyncio.get_running_loop().call_soon(self._shutdown, wanted.sessions)
         return Done(wanted.request, ok=True)
 
+    async def address(self, wanted: messages.Address) -> messages.AddressIs | Done:
+        """Return the browser page's address with a new ticket."""
+        if self.fresh_url is None:
+            detail = "this installation has no built page; `switchboard watch` is the page in the terminal"
+            return Done(wanted.request, ok=False, reason="no browser page", detail=detail)
+        return messages.AddressIs(wanted.request, self.fresh_url())
+
     async def stop_all(self) -> list[Session]:
         """End every session as Stop would; return those that did not end in time."""
         running = [session for session in self._registry if session.exit is None]
         for session in running:
-            request_stop(session, self._processes)
+            with contextlib.suppress(StopError):  # it is one of those that did not end, then
+                request_stop(session, self._processes)
         deadline = self._clock.now() + STOP_MS
         return [session for session in running if not await wait_exit(session, self._clock, deadline)]

@@ -23,13 +23,14 @@ from switchboard.common.paths import host_socket
 from switchboard.common.settings import SettingsError, TriggerSettings, data_dir
 from switchboard.common.system_clock import SystemClock
 from switchboard.common.tasks import supervise
-from switchboard.delivery.hosted import HostedTerminals
+from switchboard.delivery.hosted import HostedJournal, HostedTerminals
 from switchboard.host.actions import HostActions
 from switchboard.host.instance import HostRecord, Instance, StartError
 from switchboard.host.log import FileLog
 from switchboard.page import messages
 from switchboard.page.hub import PageHub
 from switchboard.page.local_server import local_server
+from switchboard.page.web_config import WebConfig
 from switchboard.sessions.keeper_client import KeeperError
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
@@ -45,10 +46,15 @@ STOP_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HostConfig:
-    """How to run a host. `environment` is read live; `announce(url)` is called once the host is ready."""
+    """How to run a host. `environment` is read live; `web` None: no browser page.
+
+    `announce(record, fresh_url)` is called once the host is ready; `fresh_url` makes an address with a new ticket, None
+    when no browser page is served.
+    """
 
     environment: Mapping[str, str]
-    announce: Callable[[HostRecord], None]
+    announce: Callable[[HostRecord, Callable[[], str] | None], None]
+    web: WebConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +75,26 @@ async def run_host(config: HostConfig) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
-    async with AsyncExitStack() as stack:
-        await _start(config, stack, stop)
-        await stop.wait()
-        # Whatever hangs must not keep a service manager waiting: the sessions are safe with the keeper.
-        watchdog = loop.call_later(STOP_SECONDS, os._exit, 0)
-        stack.callback(watchdog.cancel)
+    watchdog: asyncio.TimerHandle | None = None
+    try:
+        async with AsyncExitStack() as stack:
+            try:
+                await _start(config, stack, stop)
+            except (OSError, SettingsError) as error:
+                raise StartError(f"the host cannot start: {error}") from error
+            await stop.wait()
+            # Whatever hangs must not keep a service manager waiting: the sessions are safe with the keeper.
+            watchdog = loop.call_later(STOP_SECONDS, os._exit, 0)
+    finally:
+        if watchdog is not None:
+            watchdog.cancel()
 
 
 async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event) -> None:
     clock = SystemClock()
     environment = config.environment
-    try:
-        instance = Instance(os.path.abspath(data_dir(environment)))
-        triggers_dir = os.path.abspath(TriggerSettings(environment).triggers_dir)
-    except SettingsError as error:
-        raise StartError(str(error)) from error
+    instance = Instance(os.path.abspath(data_dir(environment)))
+    triggers_dir = os.path.abspath(TriggerSettings(environment).triggers_dir)
     instance.acquire()
     stack.callback(instance.release)
     log = FileLog(os.path.join(instance.data_dir, "host.log"), clock.now)
@@ -113,11 +123,7 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
     registry.listen(_Endings(store))
     await stack.enter_async_context(_supervised(parts))
 
-    socket_path = host_socket(instance.runtime)
-    try:
-        await stack.enter_async_context(local_server(socket_path, hub, lambda: uuid.uuid4().hex, log))
-    except OSError as error:
-        raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
+    url, actions.fresh_url = await _serve_pages(config.web, stack, instance, parts)
     terminals = HostedTerminals(registry, binding.background_job)
     await stack.enter_async_context(
         TriggerWatcher(
@@ -128,14 +134,43 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
             log=log,
             watcher=watcher,
             observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
+            journal=HostedJournal(registry),
         )
     )
     stack.callback(hub.broadcast, messages.Notice("info", "The host is closing; sessions go on."))
 
-    record = HostRecord(os.getpid(), f"unix:{socket_path}", clock.now(), __version__)
+    record = HostRecord(os.getpid(), url, clock.now(), __version__)
     instance.publish(record)
     log.info(f"ready, version {__version__}, {len(list(registry))} sessions adopted")
-    config.announce(record)
+    config.announce(record, actions.fresh_url)
+
+
+def _new_epoch() -> str:
+    return uuid.uuid4().hex
+
+
+async def _serve_pages(
+    web: WebConfig | None, stack: AsyncExitStack, instance: Instance, parts: _Parts
+) -> tuple[str, Callable[[], str] | None]:
+    """Open the doors for pages; return the address to tell people, and what makes one with a ticket."""
+    socket_path = host_socket(instance.runtime)
+    try:
+        await stack.enter_async_context(local_server(socket_path, parts.hub, _new_epoch, parts.log))
+    except OSError as error:
+        raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
+    if web is None:
+        return f"unix:{socket_path}", None
+    # A quarter of a second and some megabytes, which a host without a browser page does not need.
+    from switchboard.page.web_files import RecordFile
+    from switchboard.page.web_server import web_server
+
+    try:
+        server = await stack.enter_async_context(
+            web_server(web, parts.hub, RecordFile(instance.data_dir), _new_epoch, parts.clock, parts.log)
+        )
+    except OSError as error:
+        raise StartError(f"the browser page cannot be served: {error.strerror}; choose another --port") from error
+    return server.url, server.fresh_url
 
 
 def _start_readers(
@@ -173,7 +208,16 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
             )
             supervise(group, "new keeper", parts.registry.connect, parts.log)
 
+        def interrupted(session: Session) -> None:
+            supervise(
+                group,
+                f"interrupted delivery to session {session.handle}",
+                partial(_watch_interrupted, session, parts.clock),
+                parts.log,
+            )
+
         parts.registry.on_keeper_lost = keeper_lost
+        parts.registry.on_interrupted = interrupted
         try:
             await parts.registry.connect()
         except (KeeperError, TimeoutError) as error:
@@ -181,12 +225,7 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
         for session in parts.registry:
             parts.binding.take_up(session)
             if session.interrupted is not None:
-                supervise(
-                    group,
-                    f"interrupted delivery to session {session.handle}",
-                    partial(_watch_interrupted, session, parts.clock),
-                    parts.log,
-                )
+                interrupted(session)
         yield
         for task in asyncio.all_tasks():
             if task.get_name().startswith(("new keeper", "interrupted delivery")):
@@ -234,7 +273,7 @@ class _Endings:
     def session_changed(self, session: Session) -> None:
         if session.exit is not None and session.handle not in self._ended:
             self._ended.add(session.handle)
-            self._store.launch_ended(session.key, session.generation, session.exit.at)
+            self._store.launch_ended(session.generation, session.pid, session.exit.at)
 
     def session_printed(self, session: Session) -> None:
         """Output is not recorded."""

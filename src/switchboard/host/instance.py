@@ -67,7 +67,11 @@ class Instance:
         if not self.runtime.startswith(self.data_dir + "/"):
             own_folder(os.path.dirname(self.runtime), "the folder for sockets", private=True)
         own_folder(self.runtime, "the folder for sockets", private=True)
-        lock = os.open(os.path.join(self.data_dir, "host.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        path = os.path.join(self.data_dir, "host.lock")
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StartError(f"the lock {path} cannot be opened: {error.strerror}; move it away") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -78,6 +82,11 @@ class Instance:
                 f"a host is running already for {self.data_dir}{who}: use it with `switchboard watch`, end it with "
                 "`switchboard down`, or start another one with another SWITCHBOARD_DATA_DIR"
             ) from None
+        except OSError as error:
+            os.close(lock)
+            raise StartError(
+                f"{self.data_dir} cannot be locked: {error.strerror}; choose a folder on a disk of this machine"
+            ) from error
         self._lock = lock
 
     def publish(self, record: HostRecord) -> None:
@@ -95,7 +104,7 @@ class Instance:
     def release(self) -> None:
         """Remove `host.json` and let the lock go."""
         if self._lock is not None:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self.data_dir, "host.json"))
             os.close(self._lock)
             self._lock = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -40,23 +41,29 @@ class FileLog:
         """Note a fault; it is also said on standard error."""
         self._write("error", message)
         if self._loud and self._repeats <= MAX_REPEATS:
-            print(f"switchboard: {message}", file=sys.stderr, flush=True)
+            # The terminal in which the host was started may be gone.
+            with contextlib.suppress(OSError, ValueError):
+                print(f"switchboard: {message}", file=sys.stderr, flush=True)
 
     def _write(self, level: str, message: str) -> None:
-        self._repeats = self._repeats + 1 if message == self._last else 1
-        self._last = message
-        if self._repeats > MAX_REPEATS:
-            return
+        if message == self._last:
+            self._repeats += 1
+        else:
+            if self._repeats > MAX_REPEATS:
+                self._append("info", f"the text before came {self._repeats} times")
+            self._last, self._repeats = message, 1
+        if self._repeats <= MAX_REPEATS:
+            self._append(level, message)
+
+    def _append(self, level: str, message: str) -> None:
         stamp = datetime.fromtimestamp(self._now() / 1000, UTC).isoformat(timespec="milliseconds")
         line = f"{stamp} {level} {message}".replace("\n", " ") + "\n"
-        try:
+        with contextlib.suppress(OSError):  # a full disk must not end the host
             os.write(self._file, line.encode("utf-8", "replace"))
             if os.fstat(self._file).st_size > MAX_BYTES:
                 os.replace(self._path, f"{self._path}.1")
-                os.close(self._file)
-                self._file = self._open()
-        except OSError:
-            pass  # a full disk must not end the host
+                full, self._file = self._file, self._open()
+                os.close(full)
 
     def close(self) -> None:
         os.close(self._file)

@@ -67,9 +67,16 @@ class PageConnection:
     def post(self, message: HostMessage) -> None:
         """Queue a message."""
         if len(self._queue) >= MAX_QUEUED:
-            self._queue.popleft()
+            self._make_room()
         self._queue.append(message)
         self._wake.set()
+
+    def _make_room(self) -> None:
+        for index, message in enumerate(self._queue):
+            if isinstance(message, (messages.Notice, messages.TriggerActivity)):
+                del self._queue[index]
+                return
+        self._queue.popleft()
 
     def session_changed(self, session: Session) -> None:
         """The list entry of a session has changed; many changes before the next send are one."""
@@ -92,7 +99,9 @@ class PageConnection:
         ring = session.ring
         asked = ring.tail if from_seq is None else min(from_seq, ring.head)
         start = max(asked, ring.tail)
-        self.streams[session.handle] = Stream(session, start, ring.head)
+        before = self.streams.get(session.handle)
+        size = (before.columns, before.rows) if before is not None else (None, None)
+        self.streams[session.handle] = Stream(session, start, ring.head, *size)
         self.post(
             messages.Attached(
                 session=session.handle,
@@ -132,7 +141,9 @@ class PageConnection:
     async def _send_output(self) -> bool:
         """Send one stretch of each stream that has some; return whether anything was sent."""
         sent = False
-        for stream in list(self.streams.values()):
+        for handle, stream in list(self.streams.items()):
+            if self.streams.get(handle) is not stream:
+                continue  # gone while others were sent, and its ring may be, too
             ring = stream.session.ring
             if stream.position >= ring.head:
                 continue
@@ -144,7 +155,7 @@ class PageConnection:
                 self.post(
                     messages.Resync(stream.session.handle, start, start - stream.position, _modes(stream.session))
                 )
-                stream.position = stream.live = start
+                stream.position = start
                 continue
             stream.position = start + len(data)
             if replay:

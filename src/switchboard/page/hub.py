@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -14,7 +15,6 @@ from switchboard.page.connection import PageConnection, Transport
 from switchboard.page.messages import MessageError
 from switchboard.page.replies import strip_replies
 from switchboard.page.roles import Roles
-from switchboard.page.session_info import session_info
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
 
@@ -29,6 +29,9 @@ RECENT = 100
 MAX_REQUESTS = 16
 """Requests of one page under way at once."""
 
+TURN_FRAMES = 32
+"""Frames of one page that are taken in one turn of the loop: each may be a keystroke, at some 50 microseconds."""
+
 FLUSH_SECONDS = 2.0
 """How long a page that has ended may take to read its last messages."""
 
@@ -41,6 +44,7 @@ class Actions(Protocol):
     async def rename(self, wanted: messages.Rename) -> messages.Done: ...
     async def listing(self, closed: int) -> list[messages.SessionInfo]: ...
     async def shutdown(self, wanted: messages.Shutdown) -> messages.Done: ...
+    async def address(self, wanted: messages.Address) -> messages.AddressIs | messages.Done: ...
 
 
 class PageHub:
@@ -53,6 +57,7 @@ class PageHub:
         self._log = log
         self._version = version
         self._pages: dict[str, PageConnection] = {}
+        self._closing = False
         self._roles = Roles()
         self._owners: dict[int, str] = {}
         """The epoch of the page whose size each session has."""
@@ -85,6 +90,7 @@ class PageHub:
 
     def close(self) -> None:
         """The host is going: no further page is served, and the connected ones end once they have read all."""
+        self._closing = True
         for page in self._pages.values():
             page.close()
 
@@ -135,6 +141,8 @@ class PageHub:
                         f"this host speaks page protocol {messages.PROTOCOL}, you speak {message.protocol}: "
                         "use the same version of Switchboard for both (restart the host after an upgrade)"
                     )
+                elif self._closing:
+                    problem = "the host is closing"
                 elif len(self._pages) >= MAX_PAGES:
                     problem = f"{MAX_PAGES} pages are connected; close one"
                 else:
@@ -167,7 +175,9 @@ class PageHub:
         group: asyncio.TaskGroup,
         requests: set[asyncio.Task[None]],
     ) -> None:
-        while True:
+        for number in itertools.count(1):
+            if number % TURN_FRAMES == 0:
+                await asyncio.sleep(0)  # frames that have come already are given without a wait
             try:
                 frame = await incoming()
                 if frame is None:
@@ -259,7 +269,8 @@ class PageHub:
         | messages.StopSession
         | messages.Rename
         | messages.ListSessions
-        | messages.Shutdown,
+        | messages.Shutdown
+        | messages.Address,
     ) -> None:
         answer: messages.HostMessage
         try:
@@ -274,6 +285,8 @@ class PageHub:
                     answer = messages.Listing(request, await self._actions.listing(closed))
                 case messages.Shutdown():
                     answer = await self._actions.shutdown(message)
+                case messages.Address():
+                    answer = await self._actions.address(message)
         except Exception as error:  # noqa: BLE001 - a request's fault is its answer, and harms no other
             self._log.error(f"request failed: {type(error).__name__}: {error}")
             answer = messages.Done(message.request, ok=False, reason="internal error", detail=str(error))
@@ -310,10 +323,6 @@ class PageHub:
                 self._own(page, session, stream.columns, stream.rows)
         if data and not session.type(data):
             page.post(messages.Notice("warning", "The session does not read its input; what you typed was not taken."))
-
-    def infos(self) -> list[messages.SessionInfo]:
-        """Return the hosted sessions as pages show them, newest first."""
-        return [session_info(session) for session in sorted(self._registry, key=lambda s: -s.label.launched_at)]
 
 
 Incoming = Callable[[], Awaitable[tuple[bool, bytes] | None]]

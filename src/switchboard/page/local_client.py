@@ -15,6 +15,8 @@ from switchboard.common.frames import TEXT, FrameError, FrameReader, encode_fram
 from switchboard.common.peers import peer_is_us
 from switchboard.page.messages import (
     PROTOCOL,
+    Address,
+    AddressIs,
     Bye,
     Done,
     Hello,
@@ -38,7 +40,8 @@ MAX_HOST_FRAME = 64 * 1024 * 1024
 
 _CHUNK = 256 * 1024
 
-Request = OpenSession | StopSession | Rename | ListSessions | Shutdown
+Request = OpenSession | StopSession | Rename | ListSessions | Shutdown | Address
+Answer = Done | Listing | AddressIs
 
 
 class HostUnavailable(ConnectionError):
@@ -68,7 +71,7 @@ def refuse_stranger(connection: socket.socket, socket_path: str) -> None:
         raise HostUnavailable(f"the process behind {socket_path} belongs to another user; nothing was sent to it")
 
 
-def request(socket_path: str, message: Request, timeout: float, *, version: str = "") -> Done | Listing:
+def request(socket_path: str, message: Request, timeout: float, *, version: str = "") -> Answer:
     """Ask the host one thing and return its answer.
 
     `timeout`: seconds for everything together. Raises `HostUnavailable` (nothing was asked), `HostSilent` and
@@ -106,7 +109,7 @@ def _send(connection: socket.socket, message: PageMessage) -> None:
     connection.sendall(encode_frame(TEXT, encode(message)))
 
 
-def _answer(connection: socket.socket, number: int, deadline: float) -> Done | Listing | None:
+def _answer(connection: socket.socket, number: int, deadline: float) -> Answer | None:
     reader = FrameReader(MAX_HOST_FRAME)
     while True:
         left = deadline - time.monotonic()
@@ -118,7 +121,7 @@ def _answer(connection: socket.socket, number: int, deadline: float) -> Done | L
             return None
         for kind, body in reader.feed(data):
             said = decode_from_host(body) if kind == TEXT else None
-            if isinstance(said, (Done, Listing)) and said.request == number:
+            if isinstance(said, Answer) and said.request == number:
                 return said
             if isinstance(said, Problem):
                 raise HostRefused(said.text)

@@ -13,7 +13,7 @@ from switchboard.common.facts import Log
 from switchboard.common.frames import BINARY, TEXT, FrameError, FrameReader, encode_frame
 from switchboard.common.peers import peer_is_us
 from switchboard.common.tasks import supervise
-from switchboard.page.hub import PageHub
+from switchboard.page.hub import FLUSH_SECONDS, PageHub
 from switchboard.page.messages import MAX_MESSAGE, MessageError
 
 WRITE_BUFFER = 128 * 1024
@@ -83,9 +83,14 @@ async def local_server(path: str, hub: PageHub, new_epoch: Callable[[], str], lo
         finally:
             os.umask(previous)
         listener.setblocking(False)
+        listener.listen()
+        os.rename(unready, path)
     except BaseException:
         listener.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unready)
         raise
+    connections: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -94,14 +99,20 @@ async def local_server(path: str, hub: PageHub, new_epoch: Callable[[], str], lo
                 if peer is not None and peer_is_us(peer):
                     transport = SocketTransport(reader, writer)
                     await hub.serve(transport, transport.receive, new_epoch(), os.getpid())
-            finally:
                 writer.close()
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await writer.wait_closed()
+            except OSError:
+                pass  # it is gone, or does not read what was sent last
+            finally:
+                writer.transport.abort()
 
         def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            supervise(group, "page connection", lambda: serve(reader, writer), log)
+            task = supervise(group, "page connection", lambda: serve(reader, writer), log)
+            connections.add(task)
+            task.add_done_callback(connections.discard)
 
         server = await asyncio.start_unix_server(accepted, sock=listener)
-        os.rename(unready, path)
         try:
             yield
         finally:
@@ -109,3 +120,8 @@ async def local_server(path: str, hub: PageHub, new_epoch: Callable[[], str], lo
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
             hub.close()
+            if connections:
+                # Who says nothing, or reads nothing, must not keep the host from ending.
+                _, late = await asyncio.wait(connections, timeout=FLUSH_SECONDS)
+                for task in late:
+                    task.cancel()

@@ -14,19 +14,23 @@ is closed. Nothing of a refused message takes effect.
 
 from __future__ import annotations
 
-import struct
 from typing import Annotated, Literal
 
 import msgspec
+
+# One name for everything that goes over the wire.
+from switchboard.page.byte_frames import MAX_INPUT as MAX_INPUT
+from switchboard.page.byte_frames import MessageError as MessageError
+from switchboard.page.byte_frames import decode_input as decode_input
+from switchboard.page.byte_frames import decode_output as decode_output
+from switchboard.page.byte_frames import encode_input as encode_input
+from switchboard.page.byte_frames import encode_output as encode_output
 
 PROTOCOL = 1
 """Version of this schema. A page with another one is told so and closed."""
 
 MAX_MESSAGE = 256 * 1024
 """Largest frame a page may send, in bytes. Terminal input above `MAX_INPUT` is cut into several frames by the page."""
-
-MAX_INPUT = 64 * 1024
-"""Largest run of terminal input in one binary frame, in bytes."""
 
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Path = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -133,12 +137,30 @@ class Shutdown(_Message, tag="shutdown", frozen=True):
     sessions: bool = False
 
 
+class Address(_Message, tag="address", frozen=True):
+    """Answer with `address_is`: where a browser finds the page, with a ticket that is good for one use."""
+
+    request: RequestId
+
+
 class Bye(_Message, tag="bye", frozen=True):
     """Last message of a page that leaves on purpose. Without it, an ended connection counts as an unclean end."""
 
 
 PageMessage = (
-    Hello | Ready | Pong | Attach | Detach | Focus | OpenSession | StopSession | Rename | ListSessions | Shutdown | Bye
+    Hello
+    | Ready
+    | Pong
+    | Attach
+    | Detach
+    | Focus
+    | OpenSession
+    | StopSession
+    | Rename
+    | ListSessions
+    | Shutdown
+    | Address
+    | Bye
 )
 
 
@@ -270,6 +292,13 @@ class Done(_Message, tag="done", frozen=True):
     session: SessionInfo | None = None
 
 
+class AddressIs(_Message, tag="address_is", frozen=True):
+    """Answer to `address`. `url` ends in a ticket: show it to the person who asked, and write it nowhere."""
+
+    request: RequestId
+    url: str
+
+
 class TriggerActivity(_Message, tag="trigger", frozen=True):
     """A trigger file arrived, made progress, or has its result."""
 
@@ -314,6 +343,7 @@ HostMessage = (
     | Size
     | Listing
     | Done
+    | AddressIs
     | TriggerActivity
     | Notice
     | Problem
@@ -323,10 +353,6 @@ HostMessage = (
 _page_decoder = msgspec.json.Decoder(PageMessage)
 _host_decoder = msgspec.json.Decoder(HostMessage)
 _encoder = msgspec.json.Encoder()
-
-
-class MessageError(ValueError):
-    """A frame that is no message of this schema. The text says what is wrong, without quoting the frame."""
 
 
 def encode(message: PageMessage | HostMessage) -> bytes:
@@ -348,39 +374,3 @@ def decode_from_host(frame: bytes) -> HostMessage:
         return _host_decoder.decode(frame)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise MessageError(f"not a message of this protocol: {error}") from None
-
-
-# --- terminal bytes ------------------------------------------------------------------------------------------------
-
-_INPUT = struct.Struct(">BI")
-_OUTPUT = struct.Struct(">BIQ")
-_INPUT_KIND = 1
-_OUTPUT_KIND = 2
-
-
-def encode_input(session: int, data: bytes) -> bytes:
-    """Return a binary frame with keystrokes for a session."""
-    return _INPUT.pack(_INPUT_KIND, session) + data
-
-
-def decode_input(frame: bytes) -> tuple[int, bytes]:
-    """Return (session handle, bytes typed). Raises `MessageError`."""
-    if len(frame) < _INPUT.size or frame[0] != _INPUT_KIND:
-        raise MessageError("not a terminal-input frame")
-    if len(frame) > _INPUT.size + MAX_INPUT:
-        raise MessageError(f"terminal input of more than {MAX_INPUT} bytes in one frame")
-    _, session = _INPUT.unpack_from(frame)
-    return session, frame[_INPUT.size :]
-
-
-def encode_output(session: int, seq: int, data: bytes | memoryview) -> bytes:
-    """Return a binary frame with output; `seq` numbers its first byte since the session began."""
-    return _OUTPUT.pack(_OUTPUT_KIND, session, seq) + data
-
-
-def decode_output(frame: bytes) -> tuple[int, int, bytes]:
-    """Return (session handle, number of the first byte, bytes printed). Raises `MessageError`."""
-    if len(frame) < _OUTPUT.size or frame[0] != _OUTPUT_KIND:
-        raise MessageError("not a terminal-output frame")
-    _, session, seq = _OUTPUT.unpack_from(frame)
-    return session, seq, frame[_OUTPUT.size :]

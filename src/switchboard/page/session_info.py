@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 from switchboard.page.messages import ExitStatus, SessionInfo
+from switchboard.sessions.activity import TITLE_RULES
 from switchboard.sessions.keeper_client import ExitReport
 from switchboard.sessions.session import Session
 
@@ -45,7 +46,7 @@ def session_info(session: Session) -> SessionInfo:
         generation=session.generation,
         kind=session.profile.kind,
         name=label.name,
-        title=session.screen.activity.title or None,
+        title=TITLE_RULES[session.profile.title_rule].name(session.screen.activity.title) or None,
         project=label.project or label.cwd,
         cwd=label.cwd,
         pid=session.pid,

@@ -54,6 +54,12 @@ class TitleRule:
             return True
         return False if self.text_is_idle and title else None
 
+    def name(self, title: str) -> str:
+        """Return the title without the glyph that carries the state: what the CLI calls the session."""
+        first = title[:1]
+        marked = _within(first, self.idle) or _within(first, self.busy)
+        return title[1:].strip() if marked else title.strip()
+
     def wants_attention(self, title: str) -> bool:
         """Tell whether the title says that a person must decide something."""
         return title.startswith(self.attention)

@@ -30,6 +30,9 @@ from switchboard.sessions.composer import Composer
 MAX_QUEUED = 1024 * 1024
 """Keystrokes (or a paste) waiting for a terminal that does not read, in bytes; more is refused, not lost silently."""
 
+JOINED_BYTES = 64 * 1024
+"""Keystrokes that wait are joined up to so many bytes: a million of them, kept one by one, would take 200 MB."""
+
 READ_MS = 10_000
 """A program that has not read a delivery's text by then gets no Enter: it is stopped, or does not read at all."""
 
@@ -66,7 +69,7 @@ class Owner(Protocol):
 
 @dataclass(eq=False)
 class _Write:
-    data: bytes
+    data: bytes | bytearray
     check: Check | None = None
     done: asyncio.Future[None] | None = None
     offset: int = 0
@@ -85,23 +88,30 @@ class Gate:
         self._queued = 0
         self._typed: bytearray | None = None
         """What the delivery under way has written since its first byte; None: no delivery between byte and Enter."""
-        self._held: list[bytes] = []
+        self._held = bytearray()
         self._released = False
         """Whether this line's text was left in the box for people to deal with."""
         self._mutex = asyncio.Lock()
 
     def people(self, data: bytes) -> bool:
         """Take keystrokes. Returns False, and takes nothing, when too much is waiting already."""
-        waiting = self._queued + sum(map(len, self._held))
-        if waiting + len(data) > MAX_QUEUED or self._owner.may_write() is not None:
+        if self._queued + len(self._held) + len(data) > MAX_QUEUED or self._owner.may_write() is not None:
             return False
         if self._typed is not None:
-            self._held.append(data)
-            return True
+            self._held += data
+        else:
+            self._let_through(data)
+        return True
+
+    def _let_through(self, data: bytes) -> None:
         self._composer.feed(data, self._clock.now())
         self._owner.composer_changed()
-        self._put(_Write(data))
-        return True
+        last = self._queue[-1] if self._queue else None
+        if last is not None and last.check is None and len(last.data) < JOINED_BYTES:
+            last.data += data
+            self._queued += len(data)
+        else:
+            self._put(_Write(bytearray(data)))
 
     @asynccontextmanager
     async def line(self) -> AsyncIterator[GateLine]:
@@ -156,9 +166,9 @@ class Gate:
             self._owner.composer_changed()
         if typed is not None:
             self._owner.delivery_changed(None)
-        held, self._held = self._held, []
-        for data in held:
-            self.people(data)
+        held, self._held = bytes(self._held), bytearray()
+        if held and self._owner.may_write() is None:
+            self._let_through(held)
 
     def fail(self, error: OSError) -> None:
         """The terminal is gone: nothing waiting will be written."""
@@ -208,12 +218,13 @@ class Gate:
         return refusal
 
     def _record(self, write: _Write) -> None:
-        """A delivery is about to write text: record it first, so that a killed host's successor knows."""
-        if write.recorded or write.data in (ENTER, ESCAPE):
+        """A delivery is about to write text or Escape: record it first, so that a killed host's successor knows."""
+        if write.recorded or write.data == ENTER:
             return
         write.recorded = True
-        self._typed = (self._typed or bytearray()) + write.data
-        self._owner.delivery_changed(bytes(self._typed))
+        if write.data != ESCAPE:
+            self._typed = (self._typed or bytearray()) + write.data
+        self._owner.delivery_changed(None if self._typed is None else bytes(self._typed))
 
     def _unrecord(self, write: _Write) -> None:
         """What was recorded but never written did not happen."""

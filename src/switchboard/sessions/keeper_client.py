@@ -13,11 +13,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from switchboard.common.frames import FrameError, FrameReader
 from switchboard.common.peers import peer_is_us
 from switchboard.sessions.keeper import protocol
 from switchboard.sessions.keeper.ring import Ring
+
+T = TypeVar("T")
 
 RING_BYTES = 512 * 1024
 """Output held per session. With 50 full rings this is 25 MB of the memory that host and keeper share."""
@@ -130,8 +133,16 @@ class KeeperClient:
         loop.add_reader(connection, self._readable)
         with contextlib.suppress(KeeperGoneError):  # its answer may have come before it closed: that decides
             self._send({"type": "hello", "protocol": protocol.PROTOCOL})
-        async with asyncio.timeout(START_SECONDS):
-            return await self._handed_over
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                return await self._handed_over
+        except BaseException:
+            # Half a hand-over is none: the next attempt gets everything.
+            for holding in self._result(self._handed_over) or self._holdings:
+                holding.close()
+            self._holdings = []
+            self._drop(None)
+            raise
 
     async def spawn(
         self, argv: Sequence[str], cwd: str, env: Mapping[str, str], columns: int, rows: int, label: bytes
@@ -156,6 +167,10 @@ class KeeperClient:
                 }
             )
             message = await answer
+        except asyncio.CancelledError:
+            if (late := self._result(answer)) is not None and "holding" in late:
+                self._give_up(late["holding"])
+            raise
         finally:
             self._requests.pop(request, None)
         if message["type"] == "failed":
@@ -218,7 +233,7 @@ class KeeperClient:
         try:
             for frame in self._frames.feed(data):
                 self._act(protocol.decode(frame))
-        except (FrameError, KeyError, TypeError, ValueError):
+        except (FrameError, LookupError, TypeError, ValueError):
             data = b""
         if not data:
             self._lost()
@@ -236,9 +251,7 @@ class KeeperClient:
             holding = self._take(message)
             answer = self._requests.get(message["request"])
             if answer is None or answer.done():
-                # Nobody waits any more: a terminal that nobody shows must not go on.
-                self.forget(holding.handle)
-                holding.close()
+                self._give_up(holding)
             else:
                 answer.set_result({**message, "holding": holding})
         elif kind == "failed":
@@ -251,6 +264,12 @@ class KeeperClient:
             if self._handed_over is not None and not self._handed_over.done():
                 self._handed_over.set_exception(KeeperError(f"the session keeper refused: {message['reason']}"))
             self._lost()
+
+    def _give_up(self, holding: Holding) -> None:
+        """Nobody waits for it any more: a terminal that nobody shows must not go on."""
+        with contextlib.suppress(KeeperGoneError):
+            self.forget(holding.handle)
+        holding.close()
 
     def _take(self, message: protocol.Message) -> Holding:
         master, memory = self._descriptors[0], self._descriptors[1]
@@ -271,10 +290,17 @@ class KeeperClient:
             self._holdings = []
 
     def _lost(self) -> None:
-        was_connected = self.connected and (self._handed_over is None or self._handed_over.done())
+        was_connected = self.connected and self._result(self._handed_over) is not None
         self._drop(KeeperGoneError("the session keeper has gone; try again"))
         if was_connected:
             self._on_lost()
+
+    @staticmethod
+    def _result(future: asyncio.Future[T] | None) -> T | None:
+        """Return what a future holds, None when that is nothing, or a failure."""
+        if future is None or not future.done() or future.cancelled() or future.exception() is not None:
+            return None
+        return future.result()
 
     def _drop(self, error: KeeperError | None) -> None:
         if self._socket is not None:
@@ -309,7 +335,10 @@ def _dial(folder: str) -> socket.socket | None:
 
 async def start_keeper(folder: str) -> None:
     """Start a keeper for `folder` and return once it accepts connections. Raises `KeeperError`."""
-    log = os.open(f"{folder}/keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        log = os.open(f"{folder}/keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise KeeperError(f"the session keeper cannot write {folder}/keeper.log: {error.strerror}") from error
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     try:
         process = subprocess.Popen(  # noqa: ASYNC220 - a short fork and exec; its readiness is awaited below

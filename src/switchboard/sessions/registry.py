@@ -46,6 +46,7 @@ class Registry:
         self._closing = False
         self.transcripts: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
         self.on_keeper_lost: Callable[[], None] = lambda: None
+        self.on_interrupted: Callable[[Session], None] = lambda _session: None
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of every change from now on."""
@@ -135,7 +136,7 @@ class Registry:
         return max([self._clock.now(), *(session.generation + 1 for session in self)])
 
     def _add(self, holding: Holding, profile: CliProfile, label: Label, adopted: bool) -> Session:
-        hooks = SessionHooks(self._changed, self._printed, self._failed, self._follow_transcript)
+        hooks = SessionHooks(self._changed, self._printed, self._failed, self._follow_transcript, self._interrupted)
         session = Session(holding, profile, label, self._clock, hooks, adopted)
         if (ended := self._sessions.get(holding.handle)) is not None:
             self.remove(ended)  # a new keeper gives out the numbers of sessions that had ended under the one before
@@ -147,6 +148,9 @@ class Registry:
 
     def _follow_transcript(self, session: Session) -> AbstractContextManager[None]:
         return self.transcripts(session)
+
+    def _interrupted(self, session: Session) -> None:
+        self.on_interrupted(session)
 
     def remove(self, session: Session) -> None:
         """Drop a session that has exited from the list."""

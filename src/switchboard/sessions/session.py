@@ -8,8 +8,8 @@ pin: a delivery that looked the session up writes to this object or to nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from switchboard.clis.profiles import CliProfile
@@ -34,6 +34,7 @@ DRAIN_BYTES = 1024 * 1024
 class SessionHooks:
     """What a session tells the registry: `changed(session)` for anything a list shows, `printed(session)` for output.
 
+    `interrupted(session)`: there is something to wait for in `Session.interrupted` from now on.
     `failed(session, error)` is a fault of ours while following its output: the session goes on, and so do the others.
     `transcript(session)` gives the context that keeps `facts.value.transcript` up to date.
     """
@@ -42,6 +43,7 @@ class SessionHooks:
     printed: Callable[[Session], None]
     failed: Callable[[Session, Exception], None]
     transcript: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
+    interrupted: Callable[[Session], None] = lambda _session: None
 
 
 class Session:
@@ -54,6 +56,7 @@ class Session:
         self.profile = profile
         self.label = label
         self.exit: ExitReport | None = None
+        self._request: str | None = None
         self._hooks = hooks
         self._clock = clock
         self.screen = Screen(TITLE_RULES[profile.title_rule])
@@ -127,6 +130,35 @@ class Session:
     def line(self) -> AbstractAsyncContextManager[GateLine]:
         """Take the terminal's input for one delivery."""
         return self._gate.line()
+
+    def untaken(self, text: bytes, since: int) -> None:
+        """A delivery's text was not taken, as far as is known: it is what an interrupted delivery would have left."""
+        self.label.delivery, self.label.delivery_at = text, since
+        self._save()
+        self._composer.feed(text, self._clock.now())
+        self.facts.publish(replace(self.facts.value, composer=self._composer.view()))
+        self._hooks.changed(self)
+        self._hooks.interrupted(self)
+
+    @contextmanager
+    def working_for(self, request: str) -> Iterator[None]:
+        """While entered, what deliveries write is written for that request; leaving means that it is answered.
+
+        From the first byte on the label says so, for a host that comes after a killed one.
+        """
+        self._request = request
+        try:
+            yield
+        finally:
+            self._request = None
+            if self.exit is None:
+                self.answered()
+
+    def answered(self) -> None:
+        """The request on whose behalf something was written last has its result."""
+        if self.label.request is not None:
+            self.label.request = None
+            self._save()
 
     def transcript(self) -> AbstractContextManager[None]:
         """While entered, the transcript's evidence is kept up to date in `facts`."""
@@ -207,7 +239,7 @@ class Session:
 
     @property
     def interrupted(self) -> bytes | None:
-        """What a delivery of an earlier host left typed and unsubmitted, as far as is known."""
+        """What a delivery, most often an earlier host's, left typed and unsubmitted, as far as is known."""
         return self.label.delivery if self._composer.pending else None
 
     def submitted_after_all(self) -> None:
@@ -266,6 +298,7 @@ class Session:
         if self.label.delivery is None:
             self.label.delivery_at = self._clock.now()
         self.label.delivery = text
+        self.label.request = self._request or self.label.request
         self._save()
 
     # --- output ---

@@ -85,9 +85,9 @@ class Store:
         """Remember a start."""
         self._run("record_launch", **asdict(record))
 
-    def launch_ended(self, session_id: str, generation: int, ended_at: int) -> None:
-        """The process of that start was reaped. For a session that may have another id by now: `process_ended`."""
-        self._run("launch_ended", session_id=session_id, generation=generation, ended_at=ended_at)
+    def launch_ended(self, generation: int, pid: int, ended_at: int) -> None:
+        """The process of that start was reaped. The session may have another id by now."""
+        self._run("launch_ended", generation=generation, pid=pid, ended_at=ended_at)
 
     def process_ended(self, pid: int, start: str, boot_id: str, ended_at: int) -> None:
         """The process that was launched as `pid`, `start` in that boot was reaped."""

@@ -7,21 +7,25 @@ request from outside still leaves a truthful one.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Container
 from contextlib import suppress
+from functools import partial
 
+from switchboard.common.strict_json import JsonSyntaxError, JsonValue, decode_utf8, parse
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk
 from switchboard.delivery.port import Terminals
 from switchboard.triggers.admission import Admission
 from switchboard.triggers.fifo import SessionFifo
 from switchboard.triggers.intake import Intake, Skipped
-from switchboard.triggers.legacy import LegacyAction, as_result
+from switchboard.triggers.journal import Journal, NoJournal
+from switchboard.triggers.legacy import LegacyAction, as_result, interrupted
 from switchboard.triggers.legacy_schema import Refusal
 from switchboard.triggers.progress import Observer, Progress, done, received
 from switchboard.triggers.publisher import Publisher
 from switchboard.triggers.results import Result, refused
 from switchboard.triggers.say import Reporter
-from switchboard.triggers.spool import Spool
+from switchboard.triggers.spool import Identity, Spool
 
 
 class RequestHandler:
@@ -35,6 +39,7 @@ class RequestHandler:
         desk: Desk,
         say: Reporter,
         observe: Observer | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._terminals = terminals
         self._spool = spool
@@ -45,13 +50,27 @@ class RequestHandler:
         self._fifo = SessionFifo(terminals.lock_key)
         self._observe = observe
         self._begun: dict[str, Progress] = {}
+        self.renewed: set[str] = set()
+        """Names under which another request has come since the last one was answered; the watcher takes them up."""
+        self._journal = journal or NoJournal()
+        self._left = dict(self._journal.left())
 
     def close(self) -> None:
         """Requests that wait for their session's turn are answered now."""
         self._fifo.close()
 
+    def settle_all_but(self, names: Container[str]) -> None:
+        """Of what an earlier process left behind, only these are still there: a new file of a name is a new request."""
+        for name in [name for name in self._left if name not in names]:
+            del self._left[name]
+            self._journal.settle(name)
+
     async def handle(self, name: str, intake: Intake) -> None:
         """See one request through."""
+        if name in self._left:
+            await self._answer(name, interrupted(self._body(name), enter_written=self._left.pop(name)))
+            self._journal.settle(name)
+            return
         try:
             taken = await intake.take()
         except Skipped as skipped:
@@ -66,11 +85,21 @@ class RequestHandler:
             return
         if self._observe is not None:
             self._tell(received(_stem(name), taken.value))
-        action = LegacyAction(taken.value, self._terminals, self._fifo, self._desk)
+        action = LegacyAction(
+            taken.value, self._terminals, self._fifo, self._desk, partial(self._journal.working, request=name)
+        )
         try:
             await self._answer(name, await self._carry_out(name, action))
         finally:
             action.release()
+
+    def _body(self, name: str) -> JsonValue:
+        """What a request that was begun before says; None where that cannot be read any more."""
+        try:
+            _, data = self._spool.read(name, lambda look: None if look.regular else b"")
+            return parse(decode_utf8(data))
+        except (OSError, JsonSyntaxError):
+            return None
 
     async def _carry_out(self, name: str, action: LegacyAction) -> Result:
         try:
@@ -83,17 +112,20 @@ class RequestHandler:
 
     async def _answer(self, name: str, result: Result) -> None:
         """Publish the result, then remove the request: also when publishing failed, for it must not be done twice."""
+        answered = self._spool.identity(name)
         try:
             failure = await self._publisher.publish(_stem(name), result)
         except asyncio.CancelledError:
             self._answer_at_once(name, result)
             raise
+        self._remove(name, answered)
         self._report(name, result, failure)
-        self._remove(name)
 
     def _answer_at_once(self, name: str, result: Result) -> None:
-        self._report(name, result, self._publisher.publish_at_once(_stem(name), result))
-        self._remove(name)
+        answered = self._spool.identity(name)
+        failure = self._publisher.publish_at_once(_stem(name), result)
+        self._remove(name, answered)
+        self._report(name, result, failure)
 
     def _report(self, name: str, result: Result, failure: OSError | None) -> None:
         if result["ok"]:
@@ -112,9 +144,11 @@ class RequestHandler:
             with suppress(Exception):
                 self._observe(progress)
 
-    def _remove(self, name: str) -> None:
+    def _remove(self, name: str, answered: Identity | None) -> None:
+        """Remove the answered file, at once: who has seen the result may use the name for a new request."""
         try:
-            self._spool.remove(name)
+            if not self._spool.remove(name, answered):
+                self.renewed.add(name)
         except OSError as error:
             self._admission.retain(name)
             self._say.error(f"{name!r} cannot be removed ({error}); it is not carried out again while this host runs")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+
 from switchboard.common.strict_json import JsonValue
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk
-from switchboard.delivery.port import Terminals
+from switchboard.delivery.port import Target, Terminals
 from switchboard.delivery.record import Halt, StepRecord
+from switchboard.delivery.submission import Submitted
 from switchboard.triggers.fifo import SessionFifo, Ticket
 from switchboard.triggers.legacy_chain import ChainDelivery
 from switchboard.triggers.legacy_schema import (
@@ -24,11 +28,20 @@ from switchboard.triggers.target_guard import find_target
 class LegacyAction:
     """A request that is being carried out. At any moment it can say truthfully what has gone out."""
 
-    def __init__(self, body: JsonValue, terminals: Terminals, fifo: SessionFifo, desk: Desk) -> None:
+    def __init__(
+        self,
+        body: JsonValue,
+        terminals: Terminals,
+        fifo: SessionFifo,
+        desk: Desk,
+        working: Callable[[Target], AbstractContextManager[None]] = lambda _target: nullcontext(),
+    ) -> None:
         self._body = body
         self._terminals = terminals
         self._fifo = fifo
         self._desk = desk
+        self._working = working
+        self._held = ExitStack()
         self._session_id: str | None = None
         self._steps_total = 0
         self._ticket: Ticket | None = None
@@ -57,7 +70,8 @@ class LegacyAction:
         return await self._deliver(request)
 
     def release(self) -> None:
-        """Let the session's next request go on."""
+        """The request is answered: let the session's next one go on."""
+        self._held.close()
         if self._ticket is not None:
             self._ticket.release()
 
@@ -79,6 +93,7 @@ class LegacyAction:
         target = find_target(self._terminals, request)
         if isinstance(target, dict):
             return target
+        self._held.enter_context(self._working(target))
         if request.chain:
             self._chain = ChainDelivery(request, self._terminals, target, self._desk)
             return await self._chain.run()
@@ -100,3 +115,20 @@ class LegacyAction:
 def as_result(refusal: Refusal, fields: Result) -> Result:
     """The result of a request that was refused for what it is; `fields` are echoed."""
     return refused(refusal.error, refusal.reason, refusal.steps_total, fields, internal=refusal.internal)
+
+
+def interrupted(body: JsonValue, *, enter_written: bool) -> Result:
+    """The result of a request that an earlier host had begun to write when it was killed."""
+    session_id = session_id_of(body)
+    request = session_id if isinstance(session_id, Refusal) else validate(body, session_id)
+    fields: Result = {}
+    if isinstance(request, LegacyRequest):
+        fields["sessionId"] = request.session_id
+        if request.chain:
+            fields["partial"] = True
+        else:
+            fields |= {"command": request.command} if request.key is None else {"key": request.key}
+            enter_written = enter_written and request.key is None
+    rank = Submitted.ASSUMED if enter_written else Submitted.NO
+    result = envelope(False, rank, request.steps_total, reasons.INTERRUPTED, reasons.RESTARTED)
+    return result | fields | written(StepRecord(wrote=True, text_written=enter_written, enter_written=enter_written))

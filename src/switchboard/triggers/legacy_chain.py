@@ -20,6 +20,7 @@ from switchboard.delivery.reactions import BusyFallWait, Mode, PendingWait, Puls
 from switchboard.delivery.record import Halt, StepRecord, Trouble
 from switchboard.delivery.step import Readiness, StepOrder, deliver_step
 from switchboard.delivery.submission import Submitted
+from switchboard.delivery.submit import leave_untaken
 from switchboard.delivery.waits import NEVER, Ending, Kind, TranscriptRule
 from switchboard.triggers.legacy_schema import LegacyRequest, Step
 from switchboard.triggers.legacy_single import ERRORS, await_idle
@@ -172,6 +173,8 @@ class ChainDelivery:
         ending = await self._timed(wait)
         if ending.kind is Kind.EXITED:
             raise _Failed(reasons.EXITED)
+        if ending.kind is not Kind.DONE:
+            leave_untaken(self._target, order.command, record)
         if ending.kind is Kind.NO_OWN_ENTRY:
             seconds = number_to_string(own_entry_ms / 1000)
             raise _Failed(reasons.NOT_CONFIRMED, reasons.step_no_own_entry(number, seconds))

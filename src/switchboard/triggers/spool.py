@@ -26,6 +26,9 @@ BESIDE_SUFFIX = ".tmp"
 
 T = TypeVar("T")
 
+Identity = tuple[int, int]
+"""Device and inode: what is written to a file in place is still that file."""
+
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NO_FILE = frozenset({errno.ELOOP, errno.ENXIO})
 """What opening says of a link and of a socket."""
@@ -108,12 +111,26 @@ class Spool:
             os.makedirs(self.results, exist_ok=True)
             self._publish(stem, data)
 
-    def remove(self, name: str) -> None:
-        """Remove a request; one that is gone already is as good. Raises OSError."""
+    def identity(self, name: str) -> Identity | None:
+        """Return what tells the file of that name from one that takes its place, None when there is none to be seen."""
         try:
+            status = os.lstat(f"{self.folder}/{name}")
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def remove(self, name: str, identity: Identity | None = None) -> bool:
+        """Remove a request; one that is gone already is as good. Raises OSError.
+
+        With an `identity`, only that file: False when another one stands there by now, which is left alone.
+        """
+        try:
+            if identity is not None and self.identity(name) not in (identity, None):
+                return False
             os.unlink(f"{self.folder}/{name}")
         except FileNotFoundError:
-            return
+            pass
+        return True
 
     # --- versioned requests: nothing is ever replaced, and an action that was begun has a marker ---------------------
 

@@ -25,6 +25,7 @@ from switchboard.delivery.port import Terminals
 from switchboard.triggers.admission import REQUEST_SUFFIX, Admission, Offer, is_request_name
 from switchboard.triggers.handler import RequestHandler
 from switchboard.triggers.intake import Intake
+from switchboard.triggers.journal import Journal, NoJournal
 from switchboard.triggers.partial import Arrival
 from switchboard.triggers.progress import Observer
 from switchboard.triggers.say import Reporter, Silent
@@ -39,7 +40,8 @@ class TriggerWatcher:
     """Watches one folder and delivers its requests to the sessions of `terminals`.
 
     `folder`: default is what the environment says. `env`: read at each use, default the process's own. `watcher`: a
-    folder watcher to share; without one, the system's best is opened and closed with this object.
+    folder watcher to share; without one, the system's best is opened and closed with this object. `journal`: for
+    terminals that outlive this process.
     Used as `async with TriggerWatcher(...)`, or with `start` and `close`. Belongs to one event loop.
     """
 
@@ -53,13 +55,16 @@ class TriggerWatcher:
         log: Log | None = None,
         watcher: FolderWatcher | None = None,
         observe: Observer | None = None,
+        journal: Journal | None = None,
     ) -> None:
         settings = TriggerSettings(os.environ if env is None else env)
         self._desk = Desk(SystemClock() if clock is None else clock, settings)
         self._spool = Spool(settings.triggers_dir if folder is None else os.fspath(folder))
         self._say = Reporter(Silent() if log is None else log)
         self._admission = Admission()
-        self._handler = RequestHandler(terminals, self._spool, self._admission, self._desk, self._say, observe)
+        self._handler = RequestHandler(
+            terminals, self._spool, self._admission, self._desk, self._say, observe, journal or NoJournal()
+        )
         self._shared = watcher
         self._own: FolderWatcher | None = None
         self._watch: Watch | None = None
@@ -91,6 +96,7 @@ class TriggerWatcher:
             return
         self._say.info(f"watching {self._spool.folder}")
         self._scan()
+        self._handler.settle_all_but(self._intakes)
 
     async def close(self) -> None:
         """End: nothing new is begun, what waits to be written is answered, a text that is out gets its Enter.
@@ -169,3 +175,6 @@ class TriggerWatcher:
             following = self._admission.finished(name)
             if following is not None:
                 self._begin(following)
+            if name in self._handler.renewed:
+                self._handler.renewed.remove(name)
+                self._offer(name, Arrival())

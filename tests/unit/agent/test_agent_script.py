@@ -5,8 +5,8 @@ import pytest
 from switchboard.agent.directives import Ask, Fail, Pause, Print, Say
 from switchboard.agent.script import THINKING_MS, Context, Plan, compaction_ms, plan
 
-FIRST = Context(turn=1, session_id="s-1", cwd="/work", previous="")
-LATER = Context(turn=3, session_id="s-1", cwd="/work", previous="before")
+FIRST = Context(turn=1, session_id="s-1", cwd="/jobs", previous="")
+LATER = Context(turn=3, session_id="s-1", cwd="/jobs", previous="before")
 
 
 def answer(prompt: str, context: Context = LATER) -> str:
@@ -39,7 +39,7 @@ def test_the_same_prompt_gets_the_same_answer() -> None:
     [
         ("hello", "Hello!"),
         ("Help", "[slow 3s]"),
-        ("where am I?", "/work"),
+        ("where am I?", "/jobs"),
         ("which session is this?", "s-1"),
         ("what did I say?", "before"),
     ],

@@ -63,6 +63,32 @@ class TestEdge:
         assert play(window(own=own), (5, facts)) is None
 
 
+class TestDuringATurn:
+    """A turn was running as "do it" was typed: the next status may be the end of that one."""
+
+    def window(self) -> ReactionWait:
+        return ReactionWait(Mode.EDGE, T, at(2000), FOREVER, Pulse(0), during_turn="do it")
+
+    @pytest.mark.parametrize("name", ["busy", "idle", "waiting"])
+    @pytest.mark.parametrize(
+        ("prompts", "sign"),
+        [([(at(0), "do it")], "descriptor"), ([(at(-1), "do it")], None), ([(at(0), "other")], None), ([], None)],
+        ids=["own entry", "entry before the Enter", "another prompt", "no entry"],
+    )
+    def test_a_readable_transcript_must_show_it(
+        self, name: str, prompts: list[tuple[int, str]], sign: str | None
+    ) -> None:
+        ending = play(self.window(), (5, replace(status(name, 5), transcript=transcript(*prompts))))
+        assert (ending and ending.source) == sign
+
+    def test_without_a_transcript_the_status_is_believed(self) -> None:
+        assert play(self.window(), (5, status("idle", 5))) == Ending(Kind.DONE, source="descriptor", activity=True)
+
+    def test_the_entry_alone_is_no_sign(self) -> None:
+        facts = replace(status("busy", -1), transcript=transcript((at(0), "do it")))
+        assert play(self.window(), (5, facts)) is None
+
+
 class TestLevel:
     def test_the_busy_flag_is_the_sign(self) -> None:
         assert play(window(Mode.LEVEL), (0, BUSY)) == Ending(Kind.DONE, activity=True)

@@ -21,6 +21,7 @@ from switchboard.delivery.waits import (
     IdleFlagWait,
     Kind,
     NoDialogWait,
+    StartedWait,
     TranscriptRule,
     Wait,
 )
@@ -48,6 +49,28 @@ def play(wait: Wait, *looks: tuple[int, Facts]) -> Ending | None:
 
 def kind(ending: Ending | None) -> Kind | None:
     return None if ending is None else ending.kind
+
+
+# --- a CLI that was just started --------------------------------------------------------------------------------------
+
+
+class TestStarted:
+    STARTING = Facts(starting=True)
+
+    def test_one_that_has_reported_itself_is_ready(self) -> None:
+        assert kind(play(StartedWait(at(100)), (0, self.STARTING), (9, Facts()))) is Kind.DONE
+
+    def test_exit_comes_before_started(self) -> None:
+        assert kind(play(StartedWait(at(100)), (0, GONE))) is Kind.EXITED
+
+    def test_started_comes_before_the_deadline(self) -> None:
+        assert kind(play(StartedWait(at(100)), (100, Facts()))) is Kind.DONE
+
+    def test_the_deadline_ends_it_to_the_millisecond(self) -> None:
+        wait = StartedWait(at(100))
+        assert play(wait, (0, self.STARTING), (99, self.STARTING)) is None
+        assert wait.due == at(100)
+        assert wait.observe(self.STARTING, at(100)) == Ending(Kind.TIMED_OUT)
 
 
 # --- waitForIdle ------------------------------------------------------------------------------------------------------

@@ -7,12 +7,12 @@ from switchboard.page.messages import SessionInfo
 from switchboard.page.terminal.catalog import Catalog, closed_form, key_of, label_of, merged
 
 
-def opened(handle: int, project: str = "/work/shop", **more: object) -> SessionInfo:
+def opened(handle: int, project: str = "/jobs/shop", **more: object) -> SessionInfo:
     info = SessionInfo(id=f"ID-{handle}", state="open", cli="agent", status="idle", handle=handle, project=project)
     return replace(info, **more)
 
 
-def closed(name: str, project: str = "/work/shop", modified_at: int = 0) -> SessionInfo:
+def closed(name: str, project: str = "/jobs/shop", modified_at: int = 0) -> SessionInfo:
     return SessionInfo(id=name, state="closed", cli="agent", status="exited", project=project, modified_at=modified_at)
 
 
@@ -23,7 +23,7 @@ def shown(catalog: Catalog) -> list[tuple[str, list[str]]]:
 def test_projects_with_open_sessions_come_first_and_newest_closed_ones_first() -> None:
     catalog = merged(
         [
-            closed("old", "/work/other", 1),
+            closed("old", "/jobs/other", 1),
             opened(2),
             opened(1),
             closed("older", modified_at=5),
@@ -33,9 +33,9 @@ def test_projects_with_open_sessions_come_first_and_newest_closed_ones_first() -
         ]
     )
     assert shown(catalog) == [
-        ("work/shop", ["ID-1", "ID-2", "newer", "older"]),
+        ("jobs/shop", ["ID-1", "ID-2", "newer", "older"]),
         ("a/b", ["ID-3"]),
-        ("work/other", ["old"]),
+        ("jobs/other", ["old"]),
         ("(no project)", ["homeless"]),
     ]
     assert [s.handle for s in catalog.with_terminal()] == [1, 2, 3]
@@ -47,7 +47,7 @@ def test_a_change_of_status_moves_nothing() -> None:
 
 
 def test_a_new_session_joins() -> None:
-    assert shown(Catalog().changed(opened(1)).changed(opened(2))) == [("work/shop", ["ID-1", "ID-2"])]
+    assert shown(Catalog().changed(opened(1)).changed(opened(2))) == [("jobs/shop", ["ID-1", "ID-2"])]
 
 
 def test_an_opened_conversation_is_not_listed_as_closed_again() -> None:

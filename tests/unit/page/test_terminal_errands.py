@@ -31,7 +31,7 @@ def test_only_what_changes_something_leaves_doubt(errand: Errand, unsure: bool) 
 @pytest.mark.parametrize(
     ("errand", "words"),
     [
-        (OpenSession(1, "new", cwd="/work/shop\x1b"), "opening in work/shop  …"),
+        (OpenSession(1, "new", cwd="/jobs/shop\x1b"), "opening in jobs/shop  …"),
         (OpenSession(1, "resume", session_id="x"), "resuming …"),
         (StopSession(1, 1), "stopping …"),
         (Rename(1, 1, "x"), ""),

@@ -26,15 +26,15 @@ def session(handle: int, status: str = "idle", **more: object) -> SessionInfo:
         status=status,
         handle=handle,
         name=f"name-{handle}",
-        project="/work/shop",
-        cwd="/work/shop",
+        project="/jobs/shop",
+        cwd="/jobs/shop",
         status_since=NOW - handle * MINUTE,
     )
     return replace(info, **more)
 
 
 def page(*sessions: SessionInfo, keys: bytes = b"") -> Model:
-    model = Model(Where("/work", "/home/me"))
+    model = Model(Where("/jobs", "/home/me"))
     model.receive(messages.Welcome(1, "0.1", "e", 1))
     model.receive(messages.Sessions(list(sessions)))
     reader = ListKeys()
@@ -57,7 +57,7 @@ def test_the_list() -> None:
         session(3, "waiting", waiting_for="permission prompt"),
         session(4, "shell", project="/srv/api"),
         session(5, "failed", state="exited", exit=ExitStatus(signal=9)),
-        SessionInfo("c1", "closed", "claude", "exited", name="old", project="/work/shop", modified_at=NOW - 86_400_000),
+        SessionInfo("c1", "closed", "claude", "exited", name="old", project="/jobs/shop", modified_at=NOW - 86_400_000),
     )
     model.receive(messages.Role(True))
     model.receive(
@@ -66,7 +66,7 @@ def test_the_list() -> None:
     shown = lines(model)
     assert shown[:9] == [
         "Switchboard   1 waiting for you   4 sessions open, 1 busy connected  as of 08:00",
-        "work/shop",
+        "jobs/shop",
         "▸ ○ idle     name-1                                                agent      1m",
         "  ◐ busy     name-2 · draft                                        agent      2m",
         "  ◆ waiting  name-3 · permission prompt                            agent      3m",
@@ -109,7 +109,7 @@ def test_forty_columns() -> None:
     )
     assert lines(model, 40)[:4] == [
         "Switchboard   1 waiting for you",
-        "work/shop",
+        "jobs/shop",
         "▸ ◆ waiting  name-1 · permission p…   1m",
         "  ○ idle     a very long name of a…   2m",
     ]
@@ -195,7 +195,7 @@ def test_how_many_triggers_are_shown(rows: int, names: list[str]) -> None:
     [
         (b"n", "CLI [agent]:", "Enter takes it, Esc drops it · agent, claude, shell, codex, …"),
         (b"nsh", "CLI [agent]: sh", "Enter takes it, Esc drops it · agent, claude, shell, codex, …"),
-        (b"n\r", "Directory [/work/shop]:", "Enter takes it, Esc drops it · where it works"),
+        (b"n\r", "Directory [/jobs/shop]:", "Enter takes it, Esc drops it · where it works"),
         (b"R", "Name: name-1", "Enter takes it, Esc drops it"),
         (b"x", "Stop name-1? [y/N]", "y means yes; every other key means no"),
     ],
@@ -210,7 +210,7 @@ def test_questions(keys: bytes, question: str, hint: str) -> None:
 def test_a_long_answer_shows_its_end() -> None:
     model = page(session(1), keys=b"n\r" + b"/a/very/long/path" * 5)
     asked = lines(model, 40)[-2]
-    assert asked == "Directory [/work/shop]: …very/long/path"
+    assert asked == "Directory [/jobs/shop]: …very/long/path"
 
 
 def test_a_long_question_is_shown_whole() -> None:

@@ -26,15 +26,15 @@ def session(handle: int, status: str = "idle", **more: object) -> SessionInfo:
         status=status,
         handle=handle,
         name=f"name-{handle}",
-        project="/work/shop",
-        cwd="/work/shop/src",
+        project="/jobs/shop",
+        cwd="/jobs/shop/src",
         pid=1000 + handle,
     )
     return replace(info, **more)
 
 
 def closed(name: str, **more: object) -> SessionInfo:
-    info = SessionInfo(id=name, state="closed", cli="claude", status="exited", project="/work/old", cwd="/work/old")
+    info = SessionInfo(id=name, state="closed", cli="claude", status="exited", project="/jobs/old", cwd="/jobs/old")
     return replace(info, **more)
 
 
@@ -42,7 +42,7 @@ class Page:
     """A model, and the hands and the host around it."""
 
     def __init__(self, *sessions: SessionInfo, wanted: str | None = None, connected: bool = True) -> None:
-        self.model = Model(Where("/work", "/home/me"), wanted)
+        self.model = Model(Where("/jobs", "/home/me"), wanted)
         self.first: list[Do] = []
         if connected:
             self.first = self.hears(WELCOME, messages.Sessions(list(sessions)))
@@ -225,15 +225,15 @@ def test_a_new_session() -> None:
 
 
 def test_a_new_session_where_the_selected_one_works() -> None:
-    assert Page(session(1)).asked(b"n\r\r") == OpenSession(1, "new", "agent", cwd="/work/shop/src")
+    assert Page(session(1)).asked(b"n\r\r") == OpenSession(1, "new", "agent", cwd="/jobs/shop/src")
 
 
 def test_the_first_new_session_is_where_the_page_was_started() -> None:
-    assert Page().asked(b"n\r\r") == OpenSession(1, "new", "agent", cwd="/work")
+    assert Page().asked(b"n\r\r") == OpenSession(1, "new", "agent", cwd="/jobs")
 
 
 def test_a_relative_directory_counts_from_where_the_page_was_started() -> None:
-    assert Page(session(1)).asked(b"n\rhere\r") == OpenSession(1, "new", "agent", cwd="/work/here")
+    assert Page(session(1)).asked(b"n\rhere\r") == OpenSession(1, "new", "agent", cwd="/jobs/here")
 
 
 def test_a_new_shell() -> None:
@@ -278,13 +278,13 @@ def test_a_person_in_a_question_is_not_torn_away_either() -> None:
 
 def test_resuming_a_closed_session() -> None:
     page = Page(closed("c1"))
-    assert page.asked(b"r") == OpenSession(1, "resume", "claude", "c1", "/work/old")
+    assert page.asked(b"r") == OpenSession(1, "resume", "claude", "c1", "/jobs/old")
     assert page.hears(Done(1, True, session=session(3, id="c1"))) == [Show(3)]
 
 
 def test_resuming_an_exited_session() -> None:
     page = Page(session(1, "failed", state="exited"))
-    assert page.asked(b"r") == OpenSession(1, "resume", "agent", "id-1", "/work/shop/src")
+    assert page.asked(b"r") == OpenSession(1, "resume", "agent", "id-1", "/jobs/shop/src")
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_live_elsewhere_is_opened_only_after_a_yes() -> None:
     page.hears(Done(1, False, LIVE_ELSEWHERE, "pid 4711"))
     assert isinstance(page.model.question, YesNo)
     assert page.model.question.text == "Not opened: session live elsewhere (pid 4711). Open it anyway?"
-    assert page.asked(b"y") == OpenSession(2, "resume", "claude", "c1", "/work/old", force=True)
+    assert page.asked(b"y") == OpenSession(2, "resume", "claude", "c1", "/jobs/old", force=True)
 
 
 def test_live_elsewhere_is_left_alone_after_a_no() -> None:

@@ -72,7 +72,7 @@ def test_wrap(given: str, cells: int, most: int, lines: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("path", "title"),
-    [("/home/me/work/shop", "work/shop"), ("/work", "work"), ("/", "/"), ("/a/b/", "a/b"), ("", "")],
+    [("/home/me/jobs/shop", "jobs/shop"), ("/jobs", "jobs"), ("/", "/"), ("/a/b/", "a/b"), ("", "")],
 )
 def test_last_segments(path: str, title: str) -> None:
     assert text.last_segments(path) == title
@@ -128,15 +128,15 @@ def test_clock_time(now: int, offset: int, shown: str) -> None:
         ("/x/y", "/x/y"),
         ("~", "/home/me"),
         ("~/shop", "/home/me/shop"),
-        ("shop", "/work/shop"),
-        ("", "/work"),
+        ("shop", "/jobs/shop"),
+        ("", "/jobs"),
         ("../other/./x/", "/other/x"),
         ("../../..", "/"),
-        ("~other", "/work/~other"),
+        ("~other", "/jobs/~other"),
     ],
 )
 def test_absolute(typed: str, meant: str) -> None:
-    assert text.absolute(typed, "/work", "/home/me") == meant
+    assert text.absolute(typed, "/jobs", "/home/me") == meant
 
 
 def test_ascii_keeps_the_width() -> None:

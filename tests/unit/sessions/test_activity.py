@@ -226,3 +226,20 @@ def test_gemini(title: str, busy: bool, attention: bool, before: TerminalActivit
 
 def test_every_profile_has_its_rule() -> None:
     assert {profile.title_rule for profile in PROFILES.values()} <= TITLE_RULES.keys()
+
+
+@pytest.mark.parametrize(
+    ("rule", "title", "name"),
+    [
+        ("claude", "✳ fix the build", "fix the build"),
+        ("claude", "◐ fix the build", "fix the build"),
+        ("claude", "⠂ fix the build", "fix the build"),
+        ("claude", "plain words", "plain words"),
+        ("claude", "✳", ""),
+        ("claude", "", ""),
+        ("plain", "me@here: ~/src", "me@here: ~/src"),
+        ("codex", "⠋ a thread | folder", "a thread | folder"),
+    ],
+)
+def test_a_name_is_the_title_without_the_glyph_of_the_state(rule: str, title: str, name: str) -> None:
+    assert TITLE_RULES[rule].name(title) == name

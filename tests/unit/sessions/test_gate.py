@@ -1,6 +1,7 @@
 """The write gate: order, permission at each real write, held keystrokes, what is recorded."""
 
 import asyncio
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -151,7 +152,7 @@ async def test_escape_is_no_unsubmitted_input() -> None:
         await line.write(b"\x1b", yes)
     assert terminal.written == b"\x1b"
     assert composer.pending == 0
-    assert owner.seen == []
+    assert owner.seen == [("delivery", (None, b""))]  # told of before it is written, and with no text
 
 
 async def test_a_refused_write_writes_nothing_and_holds_nobody() -> None:
@@ -254,3 +255,31 @@ async def test_a_flood_of_keystrokes_is_refused_not_lost() -> None:
     assert not gate.people(b"y")
     terminal.read(MAX_QUEUED)
     assert gate.people(b"y")
+
+
+async def test_keystrokes_that_wait_are_joined_and_stay_in_order_beside_a_delivery() -> None:
+    gate, terminal, owner, _ = make(room=0)
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            assert gate.people(b"%05d" % number)
+        owner.seen.clear()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1_000_000  # 100,000 bytes of keystrokes
+    async with gate.line() as line:
+        text = asyncio.create_task(line.write(b"text", yes))
+        await asyncio.sleep(0)
+        assert gate.people(b"before its first byte")
+        terminal.read(100_000)
+        assert bytes(terminal.written[-5:]) == b"19999"
+        terminal.read(1000)
+        await text
+        assert gate.people(b"held, ")
+        assert gate.people(b"both")
+        assert terminal.written.endswith(b"textbefore its first byte")
+        await line.write(b"\r", yes)
+    assert terminal.written == b"".join(b"%05d" % number for number in range(20_000)) + (
+        b"textbefore its first byte\rheld, both"
+    )

@@ -379,6 +379,15 @@ async def test_a_closing_host_does_not_mourn_its_keeper(home: House) -> None:
     assert home.log.lines == []
 
 
+async def test_an_interruption_is_told_to_whoever_waits_for_its_end(home: House) -> None:
+    session = await home.opens()
+    session.untaken(b"nobody yet", START)
+    told = []
+    home.registry.on_interrupted = told.append
+    session.untaken(b"text", START)
+    assert told == [session]
+
+
 # --- transcripts --------------------------------------------------------------------------------------------------
 
 

@@ -530,6 +530,51 @@ async def test_an_interrupted_delivery_that_was_submitted_after_all_leaves_an_em
             assert successor.session.facts.value.composer == ComposerView(0, START)
 
 
+async def test_a_text_that_was_not_taken_is_what_an_interrupted_delivery_leaves() -> None:
+    with hosted() as stand:
+        session = stand.session
+        session.start()
+        stand.clock.sleep(3)
+        session.untaken(b"hello", START + 1000)
+        assert session.interrupted == b"hello"
+        assert session.facts.value.composer == ComposerView(5, START + 3000)
+        assert (stand.seen.interrupted, stand.seen.changed) == (1, 1)
+        assert (kept(stand).delivery, kept(stand).delivery_at) == (b"hello", START + 1000)
+        with adopted_from(stand) as successor:
+            assert successor.session.facts.value.composer == ComposerView(5, START + 3000)
+        session.submitted_after_all()
+        assert session.interrupted is None
+
+
+async def test_the_label_names_the_request_from_its_first_byte_until_it_is_answered() -> None:
+    with hosted() as stand:
+        stand.session.start()
+        with stand.session.working_for("a.json"):
+            assert kept(stand).request is None
+            async with stand.session.line() as line:
+                text = asyncio.create_task(line.write(b"hello", yes))
+                await asyncio.sleep(0)
+                assert kept(stand).request == "a.json"
+                stand.terminal.typed(5)
+                await stand.clock.run(finish(text))
+                await line.write(b"\r", yes)
+            assert kept(stand).request == "a.json"
+            with adopted_from(stand) as successor:
+                assert successor.session.label.request == "a.json"
+        assert kept(stand).request is None
+        stand.session.type(b"x")
+        assert kept(stand).request is None
+
+
+async def test_a_session_that_ends_meanwhile_is_left_alone() -> None:
+    """Its ring may be gone by the time at which the request is answered."""
+    with hosted() as stand:
+        stand.session.start()
+        with stand.session.working_for("a.json"):
+            stand.session.exited(report())
+            stand.session.close()
+
+
 # --- a label that is too long -------------------------------------------------------------------------------------
 
 

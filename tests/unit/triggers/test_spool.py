@@ -132,3 +132,17 @@ def test_a_folder_cannot_be_removed_as_a_request(spool: Spool) -> None:
     Path(spool.folder, "a.json").mkdir()
     with pytest.raises(OSError, match=r"directory|permitted"):
         spool.remove("a.json")
+
+
+def test_only_the_file_that_was_answered_is_removed(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path))
+    request = tmp_path / "a.json"
+    request.write_text("first")
+    answered = spool.identity("a.json")
+    (tmp_path / "b").write_text("second")
+    (tmp_path / "b").rename(request)
+    assert spool.remove("a.json", answered) is False
+    assert request.read_text() == "second"
+    assert spool.remove("a.json", spool.identity("a.json")) is True
+    assert not request.exists()
+    assert spool.remove("a.json", answered) is True

@@ -97,7 +97,7 @@ async def test_rewriting_in_place_what_could_not_be_removed_does_not_fire_again(
     assert stage.typed == [b"hello"]
 
 
-def refuse(_name: str) -> None:
+def refuse(_name: str, _identity: object) -> bool:
     raise PermissionError(1, "Operation not permitted")
 
 

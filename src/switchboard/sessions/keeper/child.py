@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import mmap
 import os
 import signal
 import struct
 import termios
 
-from switchboard.sessions.keeper.ring import memory_size
+from switchboard.sessions.keeper.ring import Ring, memory_size
 
 
 class SpawnError(Exception):
@@ -31,6 +32,22 @@ def make_memory(capacity: int, folder: str) -> int:
         memory = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         os.unlink(path)
     os.ftruncate(memory, memory_size(capacity))
+    return memory
+
+
+def make_ring(capacity: int, folder: str, label: bytes) -> int:
+    """Return the descriptor of the memory of a new ring with its first label. Raises `ValueError` or `OSError`."""
+    memory = make_memory(capacity, folder)
+    try:
+        with mmap.mmap(memory, 0) as mapping:
+            ring = Ring(mapping, capacity)
+            try:
+                ring.store_label(label)
+            finally:
+                ring.release()  # else the memory could not be unmapped
+    except BaseException:
+        os.close(memory)
+        raise
     return memory
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from switchboard.common.frames import FrameError, FrameReader
 from switchboard.common.peers import peer_is_us
 from switchboard.sessions.keeper import protocol
-from switchboard.sessions.keeper.child import SpawnError, make_memory, spawn, start_identity
+from switchboard.sessions.keeper.child import SpawnError, make_ring, spawn, start_identity
 from switchboard.sessions.keeper.ring import Ring
 
 READ_BYTES = 16 * 1024
@@ -168,12 +168,7 @@ class Keeper:
         request = message["request"]
         memory = None
         try:
-            capacity = int(message["capacity"])
-            memory = make_memory(capacity, self._folder)
-            with mmap.mmap(memory, 0) as mapping:
-                ring = Ring(mapping, capacity)
-                ring.store_label(base64.b64decode(message["label"]))
-                ring.release()
+            memory = make_ring(int(message["capacity"]), self._folder, base64.b64decode(message["label"]))
             pid, master = spawn(
                 list(message["argv"]), message["cwd"], dict(message["env"]), message["columns"], message["rows"]
             )
@@ -222,7 +217,11 @@ class Keeper:
 
     def _watch(self, held: Held) -> None:
         if not held.watched:
-            held.map()
+            try:
+                held.map()
+            except ValueError as error:  # a host has spoiled it: one child may block now, and all the others must not
+                print(f"keeper: session {held.handle} is not read: {error}", file=sys.stderr, flush=True)
+                return
             self._selector.register(held.master, selectors.EVENT_READ, lambda: self._drain(held))
             held.watched = True
 
@@ -233,6 +232,8 @@ class Keeper:
         held.unmap()
 
     def _drain(self, held: Held) -> None:
+        if not held.watched:
+            return  # since it was found readable, a host has taken it over: two readers would spoil the ring
         ring = held.map()
         try:
             ring.commit(os.readv(held.master, ring.claim(READ_BYTES)))
@@ -344,8 +345,9 @@ class HostConnection:
             return
         try:
             for frame in self._frames.feed(data):
-                self._handle(protocol.decode(frame))
-        except (FrameError, KeyError, TypeError, ValueError) as error:
+                if self.socket.fileno() >= 0:  # the frame before may have ended the connection
+                    self._handle(protocol.decode(frame))
+        except Exception as error:  # noqa: BLE001 - whatever a host makes of us must not end the sessions
             print(f"keeper: dropped the host: {error}", file=sys.stderr, flush=True)
             self._close()
 
@@ -364,7 +366,8 @@ class HostConnection:
         for descriptor in self._descriptors:
             os.close(descriptor)
         self._descriptors = []
-        self._keeper.host_gone()
+        if self.socket.fileno() >= 0:  # else it is gone already, and the keeper may have another host by now
+            self._keeper.host_gone()
 
 
 def main(folder: str) -> int:
@@ -394,7 +397,3 @@ def main(folder: str) -> int:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

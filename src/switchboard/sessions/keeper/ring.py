@@ -54,14 +54,16 @@ class Ring:
     """
 
     def __init__(self, memory: mmap.mmap | bytearray, capacity: int | None = None) -> None:
+        if capacity is not None and (capacity < 4096 or capacity & (capacity - 1)):
+            raise RingError("capacity must be a power of two and at least 4096")
         self._memory = memoryview(memory).cast("B")
         self._words = self._memory[:HEADER_BYTES].cast("Q")
         if capacity is not None:
-            if capacity < 4096 or capacity & (capacity - 1):
-                raise RingError("capacity must be a power of two and at least 4096")
             self._words[_W_CAPACITY] = capacity
             self._words[_W_MAGIC] = MAGIC
         if self._words[_W_MAGIC] != MAGIC or len(self._memory) != memory_size(self._words[_W_CAPACITY]):
+            self._words.release()  # else the memory could not be unmapped
+            self._memory.release()
             raise RingError("this memory holds no ring of a known layout")
         self.capacity: int = self._words[_W_CAPACITY]
         base = HEADER_BYTES + 2 * LABEL_BYTES

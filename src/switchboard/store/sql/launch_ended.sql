@@ -1,1 +1,1 @@
-update launch set ended_at = :ended_at where session_id = :session_id and generation = :generation;
+update launch set ended_at = :ended_at where generation = :generation and pid = :pid;

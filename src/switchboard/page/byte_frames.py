@@ -1,0 +1,46 @@
+"""Terminal bytes between page and host: binary frames (pure). The messages beside them: `page.messages`."""
+
+from __future__ import annotations
+
+import struct
+
+MAX_INPUT = 64 * 1024
+"""Largest run of terminal input in one binary frame, in bytes."""
+
+
+class MessageError(ValueError):
+    """A frame that is no message of this schema. The text says what is wrong, without quoting the frame."""
+
+
+_INPUT = struct.Struct(">BI")
+_OUTPUT = struct.Struct(">BIQ")
+_INPUT_KIND = 1
+_OUTPUT_KIND = 2
+
+
+def encode_input(session: int, data: bytes) -> bytes:
+    """Return a binary frame with keystrokes for a session."""
+    return _INPUT.pack(_INPUT_KIND, session) + data
+
+
+def decode_input(frame: bytes) -> tuple[int, bytes]:
+    """Return (session handle, bytes typed). Raises `MessageError`."""
+    if len(frame) < _INPUT.size or frame[0] != _INPUT_KIND:
+        raise MessageError("not a terminal-input frame")
+    if len(frame) > _INPUT.size + MAX_INPUT:
+        raise MessageError(f"terminal input of more than {MAX_INPUT} bytes in one frame")
+    _, session = _INPUT.unpack_from(frame)
+    return session, frame[_INPUT.size :]
+
+
+def encode_output(session: int, seq: int, data: bytes | memoryview) -> bytes:
+    """Return a binary frame with output; `seq` numbers its first byte since the session began."""
+    return _OUTPUT.pack(_OUTPUT_KIND, session, seq) + data
+
+
+def decode_output(frame: bytes) -> tuple[int, int, bytes]:
+    """Return (session handle, number of the first byte, bytes printed). Raises `MessageError`."""
+    if len(frame) < _OUTPUT.size or frame[0] != _OUTPUT_KIND:
+        raise MessageError("not a terminal-output frame")
+    _, session, seq = _OUTPUT.unpack_from(frame)
+    return session, seq, frame[_OUTPUT.size :]

@@ -1,0 +1,205 @@
+"""What people do in the page, on real sessions of a real host."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+from tests.support.browser import Tab, agent, row, shell
+from tests.support.hosting import RunningHost
+
+Tabs = Callable[..., Tab]
+
+
+def test_the_first_minute(host: RunningHost, tab: Tab) -> None:
+    assert "ticket" not in tab.page.url, "the address bar keeps no ticket"
+    expect(tab.page.get_by_text("No sessions yet")).to_be_visible()
+    agent(tab, host, "First")
+    tab.type("hello there")
+    tab.shows("> hello there")
+    tab.shows("Hello! Type /help")
+    row(tab, "First", "idle")
+
+
+def test_a_draft_is_known_and_kept_from_a_trigger(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host)
+    tab.type("half a sente", enter=False)
+    tab.shows("half a sente")
+    row(tab, "Agent", "draft")
+    (session,) = host.sessions()
+    refused = host.cli("send", session["id"], "over it", "--wait", "idle", "--timeout", "1", "--quiet")
+    assert json.loads(refused.stdout)["submitted"] == "no"
+    tab.page.get_by_role("button", name=re.compile("^Activity")).click()
+    activity = tab.page.get_by_role("complementary", name="Activity")
+    expect(activity.get_by_text("refused")).to_be_visible()
+    assert "over it" not in tab.screen()
+    tab.shows("half a sente")
+
+
+def test_a_trigger_is_seen_from_its_arrival_to_its_proof(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host)
+    (session,) = host.sessions()
+    sent = host.cli("send", session["id"], "hello from a script", "--wait", "idle", "--quiet")
+    assert json.loads(sent.stdout)["submitted"] == "confirmed"
+    tab.shows("hello from a script")
+    tab.page.get_by_role("button", name=re.compile("^Activity")).click()
+    activity = tab.page.get_by_role("complementary", name="Activity")
+    expect(activity.get_by_text("confirmed").first).to_be_visible()
+
+
+def test_stop_asks_and_the_conversation_is_resumed(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host, "Talk")
+    tab.type("remember me")
+    tab.shows("> remember me")
+    row(tab, "Talk", "idle")
+    (before,) = host.sessions()
+    tab.page.get_by_role("banner").get_by_role("button", name="Stop").click()
+    question = tab.page.get_by_role("alertdialog")
+    question.get_by_role("button", name="Cancel").click()
+    assert host.sessions()[0]["state"] == "open"
+    tab.page.get_by_role("banner").get_by_role("button", name="Stop").click()
+    question.get_by_role("button", name="Stop").click()
+    tab.until(lambda: not any(s["state"] == "open" for s in host.sessions()), "the end of the session")
+    tab.page.get_by_role("banner").get_by_role("button", name="Remove").click()
+    row(tab, "Talk", "closed")
+    tab.page.get_by_role("treeitem", name=re.compile("Talk")).click()
+    tab.shows("remember me")
+    tab.until(lambda: any(s["state"] == "open" for s in host.sessions()), "the session")
+    (after,) = [session for session in host.sessions() if session["state"] == "open"]
+    assert (after["id"], after["cwd"]) == (before["id"], before["cwd"])
+    assert after["pid"] != before["pid"]
+
+
+def test_rename(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host, "Old name")
+    tab.page.get_by_role("button", name="Old name").click()
+    tab.page.get_by_label("Session name").fill("New name")
+    tab.page.keyboard.press("Enter")
+    row(tab, "New name")
+    tab.until(lambda: host.sessions()[0]["name"] == "New name", "the name at the host")
+
+
+def test_a_new_name_typed_in_the_list_reaches_no_program(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host, "First")
+    shell(tab, host, "Second")
+    tab.page.get_by_role("treeitem", name=re.compile("First")).focus()
+    tab.page.keyboard.press("F2")
+    field = tab.page.get_by_label("Session name")
+    expect(field).to_be_focused()
+    tab.page.wait_for_timeout(300)
+    expect(field).to_be_focused()
+    tab.page.keyboard.type("touch typed-into-the-shell")
+    tab.page.keyboard.press("Enter")
+    row(tab, "touch typed-into-the-shell")
+    tab.type("echo done")
+    tab.shows("done", 2)
+    assert "typed-into-the-shell" not in tab.screen()
+    assert list(host.project.glob("typed*")) == []
+
+
+def test_a_question_before_an_end_has_the_keyboard_on_cancel(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host)
+    tab.page.get_by_role("banner").get_by_role("button", name="Stop").click()
+    expect(tab.page.get_by_role("alertdialog").get_by_role("button", name="Cancel")).to_be_focused()
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_role("alertdialog")).to_have_count(0)
+    assert host.sessions()[0]["state"] == "open"
+
+
+def test_a_long_name_leaves_the_status_its_room(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(720, 700)
+    agent(tab, host, "a name without an end " * 10)
+    word = tab.page.locator(".head-word > span").first
+    expect(word).to_have_text("idle")
+    whole = "e => e.offsetWidth > 10 && e.scrollWidth <= e.clientWidth + 1"
+    assert word.evaluate(whole)
+    assert word.locator("..").evaluate(whole)
+
+
+def test_a_session_that_waits_for_a_person_is_loud(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host)
+    tab.type("[ask touch approved] May I?")
+    row(tab, "Agent", "waiting")
+    expect(tab.page.get_by_role("contentinfo")).to_contain_text("1 wait")
+
+
+def test_a_wrong_directory_is_said_in_the_dialog(host: RunningHost, tab: Tab) -> None:
+    tab.page.get_by_role("button", name="New session").first.click()
+    tab.dialog.get_by_role("radio", name=re.compile("Plain shell")).check(force=True)
+    tab.dialog.get_by_label("Directory").fill("/no/such/place")
+    tab.dialog.get_by_role("button", name="Open", exact=True).click()
+    expect(tab.dialog).to_contain_text("/no/such/place is not a directory")
+    assert host.sessions() == []
+
+
+# --- grid, keys, touch ------------------------------------------------------------------------------------------------
+
+
+def test_the_grid_shows_live_cards(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host, "Left")
+    shell(tab, host, "Right")
+    tab.page.keyboard.press("Control+Shift+G")
+    grid = tab.page.get_by_role("list", name="Running sessions")
+    cards = grid.get_by_role("listitem")
+    expect(cards).to_have_count(2)
+    for card in cards.all():
+        box = card.bounding_box()
+        assert box is not None
+        assert box["width"] >= 420
+        assert box["height"] >= 260
+    right = cards.filter(has_text="Right")
+    right.get_by_role("button", name=re.compile("Right")).click()
+    tab.page.keyboard.type("echo in the card")
+    tab.page.keyboard.press("Enter")
+    expect(right.locator(".xterm-rows")).to_contain_text("in the card")
+    right.get_by_role("button", name=re.compile("Right")).dblclick()
+    expect(grid).to_be_hidden()
+    tab.shows("in the card", 2)
+
+
+def test_everything_is_reached_by_keyboard(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host, "One")
+    shell(tab, host, "Two")
+    press = tab.page.keyboard.press
+    press("Alt+2")
+    shown = tab.page.get_by_role("banner").get_by_role("button").first
+    two = shown.inner_text()
+    press("Alt+1")
+    expect(shown).not_to_have_text(two)
+    press("Control+k")
+    tab.dialog.get_by_role("combobox").fill("Two")
+    press("Enter")
+    expect(shown).to_have_text("Two")
+    press("F6")
+    assert not tab.terminal.locator("textarea").evaluate("e => e === document.activeElement")
+    press("?")
+    expect(tab.dialog).to_contain_text("Command palette")
+    press("Escape")
+    expect(tab.dialog).to_have_count(0)
+    press("Escape")
+    tab.page.keyboard.type("echo ?back")
+    press("Enter")
+    tab.shows("?back", 2)
+    press("Control+Shift+A")
+    expect(tab.page.get_by_role("complementary", name="Activity")).to_be_visible()
+
+
+def test_a_phone(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(400, 800, has_touch=True, is_mobile=True, device_scale_factor=2)
+    overflow = "document.documentElement.scrollWidth - innerWidth"
+    assert tab.page.evaluate(overflow) <= 0
+    tab.page.get_by_role("button", name="New session").last.tap()
+    tab.dialog.get_by_role("radio", name=re.compile("Plain shell")).check(force=True)
+    tab.dialog.get_by_label("Directory").fill(str(host.project))
+    tab.dialog.get_by_role("button", name="Open", exact=True).tap()
+    tab.until(lambda: tab.screen().strip() in {"$", "#"}, "a prompt")
+    tab.type("echo on-a-phone $(tput cols)")
+    tab.shows("on-a-phone", 2)
+    assert tab.page.evaluate(overflow) <= 0
+    tab.page.get_by_role("button", name="Sessions").tap()
+    item = tab.page.get_by_role("treeitem", level=2)
+    expect(item).to_be_visible()
+    item.tap()
+    expect(item).not_to_be_in_viewport()

@@ -1,0 +1,210 @@
+"""Several pages, lost connections, and who is let in."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+from tests.support.browser import Tab, address, agent, shell
+from tests.support.hosting import RunningHost
+
+Tabs = Callable[..., Tab]
+
+
+def test_the_size_follows_the_page_in_use(host: RunningHost, tabs: Tabs) -> None:
+    wide, small = tabs(1400, 900), tabs(700, 500)
+    shell(wide, host)
+    wide.type("echo $(tput cols)x$(tput lines)=size")
+    wide.shows("=size", 2)
+    first = size(wide)
+    assert first[0] > 100
+    small.page.get_by_role("treeitem", name=re.compile("Shell")).click()
+    small.type("clear; echo $(tput cols)x$(tput lines)=size")
+    small.shows("=size")
+    small.until(lambda: size(small) != first and size(small)[0] > 0, "another size")
+    second = size(small)
+    assert second[0] < first[0]
+    assert second[1] < first[1]
+    note = wide.page.get_by_role("button", name=re.compile("Sized for another page"))
+    expect(note).to_be_visible()
+    note.click()
+    expect(note).to_be_hidden()
+    wide.type("clear; echo $(tput cols)x$(tput lines)=size")
+    wide.until(lambda: size(wide) == first, "the first size")
+
+
+def size(tab: Tab) -> tuple[int, int]:
+    """The size that the shell last told."""
+    told = re.findall(r"^(\d+)x(\d+)=size$", tab.screen(), re.MULTILINE)
+    return (int(told[-1][0]), int(told[-1][1])) if told else (0, 0)
+
+
+def test_two_pages_show_the_same_and_select_what_they_like(host: RunningHost, tabs: Tabs) -> None:
+    one, two = tabs(), tabs()
+    shell(one, host, "Red")
+    two.page.get_by_role("treeitem", name=re.compile("Red")).click()
+    shell(one, host, "Blue")
+    two.type("echo from the other page")
+    two.shows("from the other page", 2)
+    expect(one.page.get_by_role("button", name="Blue", exact=True)).to_be_visible()
+    one.page.get_by_role("treeitem", name=re.compile("Red")).click()
+    one.shows("from the other page", 2)
+
+
+# --- connections ------------------------------------------------------------------------------------------------------
+
+
+def test_a_host_that_goes_silent_is_noticed_and_keys_are_refused(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(enter=False)
+    tab.page.clock.install()
+    tab.enter(host)
+    shell(tab, host)
+    assert host.process is not None
+    host.process.send_signal(signal.SIGSTOP)
+    try:
+        tab.page.clock.fast_forward(36_000)
+        expect(tab.status("connected")).to_be_hidden()
+        tab.type("lost", enter=False)
+        expect(tab.page.get_by_text("not connected: nothing was typed")).to_be_visible()
+    finally:
+        host.process.send_signal(signal.SIGCONT)
+    expect(tab.status("connected")).to_be_visible()
+    tab.type("echo again")
+    tab.shows("again", 2)
+    assert "lost" not in tab.screen()
+
+
+def test_signing_in_by_pasting(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(enter=False)
+    tab.page.goto(address(host).partition("#")[0])
+    field = tab.page.get_by_label("Address or credential")
+    assert field.get_attribute("type") == "password"
+    field.fill("x" * 43)
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_role("alert").get_by_text("The host does not take that")).to_be_visible()
+    tab.trouble.clear()  # the browser tells of every 401
+    field.fill(f" {address(host)}\n")
+    tab.page.keyboard.press("Enter")
+    expect(tab.status("connected")).to_be_visible()
+    expect(field).to_be_hidden()
+
+
+def test_the_page_goes_on_after_the_host_was_killed(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host)
+    tab.type("echo before")
+    tab.shows("before", 2)
+    host.kill()
+    expect(tab.status("connected")).to_have_count(0)
+    tab.type("echo lost", enter=False)
+    expect(tab.page.get_by_role("alert")).to_be_visible()
+    assert "lost" not in tab.screen()
+    host.start()
+    expect(tab.status("connected")).to_be_visible()
+    tab.type("echo after")
+    tab.shows("after", 2)
+    assert "lost" not in tab.screen()
+    assert tab.screen().count("before") == 2, "nothing is shown twice"
+    refused = [line for line in tab.trouble if "ERR_CONNECTION_REFUSED" in line or "WebSocket connection to" in line]
+    # The browser itself reports each attempt that found nobody; nothing else went wrong.
+    assert tab.trouble == refused
+    tab.trouble.clear()
+
+
+def test_a_frozen_tab_comes_back_with_everything(host: RunningHost, tab: Tab, browser: Browser) -> None:
+    """Frozen until the host has given it up; then it reconnects by itself and catches up."""
+    shell(tab, host)
+    tab.type("read x; i=0; while [ $i -lt 500 ]; do i=$((i+1)); echo missed-$i; done")
+    stop_pages(browser, signal.SIGSTOP)
+    log = host.data / "host.log"
+    deadline = time.monotonic() + 60
+    while "does not answer" not in log.read_text("utf-8"):
+        assert time.monotonic() < deadline, "the host still waits for the frozen page"
+        time.sleep(0.1)
+    (one,) = host.sessions()
+    with open(f"/proc/{one['pid']}/fd/1", "wb") as terminal:
+        terminal.write(b"printed meanwhile\r\n")
+    stop_pages(browser, signal.SIGCONT)
+    expect(tab.status("connected")).to_be_visible()
+    tab.shows("printed meanwhile")
+    tab.type("")
+    tab.shows("missed-500")
+
+
+def stop_pages(browser: Browser, how: signal.Signals) -> None:
+    """Stop or continue the processes that run pages."""
+    session = browser.new_browser_cdp_session()
+    for process in session.send("SystemInfo.getProcessInfo")["processInfo"]:
+        if process["type"] == "renderer":
+            os.kill(process["id"], how)
+    session.detach()
+
+
+def test_a_used_address_says_how_to_get_another(host: RunningHost, tabs: Tabs, browser: Browser) -> None:
+    used = address(host)
+    first = tabs(enter=False)
+    first.page.goto(used)
+    expect(first.status("connected")).to_be_visible()
+    second = tabs(enter=False)
+    second.page.goto(used)
+    expect(second.page.get_by_text("switchboard url")).to_be_visible()
+    assert "ticket" not in second.page.url
+    # The browser itself reports the refused exchange.
+    assert all("401" in line for line in second.trouble)
+    second.trouble.clear()
+    second.page.goto("about:blank")
+    second.page.goto(address(host))
+    expect(second.status("connected")).to_be_visible()
+
+
+def test_without_a_credential_nothing_of_a_session_is_shown(host: RunningHost, tabs: Tabs) -> None:
+    inside = tabs()
+    agent(inside, host, "Secret project")
+    outside = tabs(enter=False)
+    outside.page.goto(address(host).partition("#")[0])
+    expect(outside.page.get_by_text("switchboard url")).to_be_visible()
+    assert "Secret project" not in outside.page.content()
+    outside.trouble.clear()
+
+
+def test_nothing_is_kept_in_the_history_or_sent_elsewhere(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(enter=False)
+    requested: list[str] = []
+    tab.context.on("request", lambda request: requested.append(request.url))
+    tab.page.goto(address(host))
+    expect(tab.status("connected")).to_be_visible()
+    own = tab.page.url
+    assert all(url.startswith(own) for url in requested)
+    assert not any("ticket=" in url.partition("#")[0] for url in requested)
+    cookies = tab.context.cookies()
+    assert [(cookie["httpOnly"], cookie["sameSite"]) for cookie in cookies] == [(True, "Strict")]
+    assert tab.page.evaluate("document.cookie") == ""
+
+
+def test_an_inline_script_does_not_run(host: RunningHost, tab: Tab) -> None:
+    tab.page.evaluate(
+        """() => {
+            const script = document.createElement('script');
+            script.textContent = 'window.ran = true';
+            document.head.append(script);
+        }"""
+    )
+    assert tab.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in line for line in tab.trouble)
+    tab.trouble.clear()
+
+
+def test_a_frame_of_another_site_stays_empty(host: RunningHost, tabs: Tabs, tmp_path: Path) -> None:
+    tab = tabs()
+    lure = tmp_path / "lure.html"
+    lure.write_text(f'<iframe src="{tab.page.url}" width=800 height=600></iframe>', "utf-8")
+    outside = tabs(enter=False)
+    outside.page.goto(f"file://{lure}")
+    outside.page.wait_for_timeout(300)
+    (frame,) = outside.page.frames[1:]
+    assert "Switchboard" not in frame.content()
+    outside.trouble.clear()

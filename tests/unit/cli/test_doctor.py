@@ -1,0 +1,443 @@
+"""`switchboard doctor`: each thing it can find, and what it says to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.answering import answering_host
+
+from switchboard import __version__
+from switchboard.cli import doctor
+from switchboard.cli.doctor import Finding, examine, main
+from switchboard.page.messages import Listing, ListSessions, Problem, SessionInfo
+
+
+class Machine:
+    """Folders, programs and settings that the doctor looks at. Nothing is there unless a test puts it there."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.data = root / "data"
+        self.triggers = root / "triggers"
+        self.sessions = root / "claude" / "sessions"
+        self.bin = root / "bin"
+        self.bin.mkdir()
+        self.environment = {
+            "PATH": str(self.bin),
+            "HOME": str(root),
+            "SWITCHBOARD_DATA_DIR": str(self.data),
+            "SWITCHBOARD_TRIGGERS_DIR": str(self.triggers),
+            "CLAUDE_CONFIG_DIR": str(root / "claude"),
+            "SWITCHBOARD_AGENT_HOME": str(root / "agent"),
+        }
+
+    def program(self, name: str, body: str = "echo 1.2.3") -> Path:
+        path = self.bin / name
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+        return path
+
+    def make(self, path: Path, mode: int = 0o700) -> Path:
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(mode)
+        return path
+
+    def finds(self, beginning: str) -> list[Finding]:
+        """What is said about one thing."""
+        return [finding for finding in examine(self.environment) if finding.text.startswith(beginning)]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    made = Machine(tmp_path)
+    for name, value in made.environment.items():
+        monkeypatch.setenv(name, value)
+    umask = os.umask(0o022)
+    yield made
+    os.umask(umask)
+
+
+# --- the whole ----------------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_machine_has_no_problem(machine: Machine) -> None:
+    assert [(finding.level, finding.text, finding.remedy) for finding in examine(machine.environment)] == [
+        ("ok", f"Switchboard {__version__} on Python {sys.version.split()[0]} ({sys.executable})", None),
+        ("ok", f"Data directory {machine.data}: not there yet, made by the first `switchboard up`", None),
+        ("note", "Host: no host is running; start one with: switchboard up", "switchboard up"),
+        ("ok", f"Trigger folder {machine.triggers}: not there yet, made by the first `switchboard up`", None),
+        (
+            "note",
+            "Claude Code was not found",
+            "install it, or set SWITCHBOARD_CLAUDE to its path; the built-in agent works without it",
+        ),
+        ("ok", "The built-in agent is always there: `switchboard demo` shows it", None),
+        ("note", "bubblewrap was not found: sessions cannot be sandboxed", "apt-get install bubblewrap"),
+    ]
+
+
+def test_looking_changes_nothing(machine: Machine) -> None:
+    list(examine(machine.environment))
+    assert sorted(os.listdir(machine.root)) == ["bin"]
+
+
+@pytest.mark.parametrize(("problem", "code"), [(False, 0), (True, 1)])
+def test_findings_for_people(machine: Machine, problem: bool, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    machine.make(machine.data, 0o777 if problem else 0o700)
+    assert main([]) == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("ok       Switchboard ")
+    if problem:
+        at = lines.index(f"problem  Data directory {machine.data} can be written by other users")
+        assert lines[at + 1] == f"         → chmod go-w {machine.data}"
+    else:
+        assert f"ok       Data directory {machine.data}" in lines
+
+
+def test_findings_for_scripts(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    machine.make(machine.data, 0o777)
+    assert main(["--json"]) == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert [Finding(**one) for one in printed] == list(examine(machine.environment))
+
+
+def test_another_system_is_said_to_be_less_tested(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    (said,) = machine.finds("This is not Linux")
+    assert said.level == "note"
+    assert machine.finds("inotify") == []
+    assert machine.finds("bubblewrap") == []
+
+
+@pytest.mark.parametrize("lacking", ["HOME and SWITCHBOARD_DATA_DIR", "HOME and SWITCHBOARD_TRIGGERS_DIR"])
+def test_a_machine_without_a_home(machine: Machine, lacking: str) -> None:
+    for name in lacking.split(" and "):
+        del machine.environment[name]
+    (said,) = machine.finds("HOME is not set")
+    assert (said.level, said.remedy) == ("problem", "set HOME, or the variables in docs/configuration.md")
+    assert machine.finds("Claude Code was not found"), "the rest is looked at all the same"
+
+
+def test_a_shell_inside_a_session(machine: Machine) -> None:
+    machine.environment |= {"CLAUDECODE": "1", "CLAUDE_EFFORT": "x"}
+    (said,) = machine.finds("This shell runs inside an agent session")
+    assert said == Finding(
+        "note",
+        "This shell runs inside an agent session (CLAUDECODE, CLAUDE_EFFORT); sessions do not inherit that",
+    )
+
+
+# --- the data directory -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "level", "text", "remedy"),
+    [
+        (0o700, "ok", "", None),
+        (0o755, "ok", "", None),
+        (0o775, "problem", " can be written by other users", "chmod go-w {}"),
+        (0o702, "problem", " can be written by other users", "chmod go-w {}"),
+    ],
+    ids=lambda value: oct(value) if isinstance(value, int) else "",
+)
+def test_the_mode_of_the_data_directory(machine: Machine, mode: int, level: str, text: str, remedy: str | None) -> None:
+    machine.make(machine.data, mode)
+    (said,) = machine.finds("Data directory")
+    assert (said.level, said.text) == (level, f"Data directory {machine.data}{text}")
+    assert said.remedy == (remedy and remedy.format(machine.data))
+
+
+def test_a_data_directory_that_is_none(machine: Machine) -> None:
+    machine.data.write_text("x")
+    (said,) = machine.finds("Data directory")
+    assert said == Finding(
+        "problem", f"Data directory {machine.data} is not a folder", "move it away, or set SWITCHBOARD_DATA_DIR"
+    )
+
+
+def test_a_data_directory_of_another_user(machine: Machine) -> None:
+    if os.geteuid() == 0:
+        os.chown(machine.make(machine.data), 12345, -1)
+    else:
+        machine.data = Path("/usr")
+        machine.environment["SWITCHBOARD_DATA_DIR"] = "/usr"
+    (said,) = machine.finds("Data directory")
+    assert said == Finding(
+        "problem", f"Data directory {machine.data} belongs to another user", "choose one with SWITCHBOARD_DATA_DIR"
+    )
+
+
+def test_a_data_directory_that_cannot_be_looked_at(machine: Machine) -> None:
+    machine.data.symlink_to(machine.data)
+    (said,) = machine.finds("Data directory")
+    assert said == Finding(
+        "problem",
+        f"Data directory {machine.data}: Too many levels of symbolic links",
+        "choose another with SWITCHBOARD_DATA_DIR",
+    )
+
+
+# --- the host -----------------------------------------------------------------------------------------------------
+
+
+async def examined(machine: Machine) -> list[Finding]:
+    found = await asyncio.to_thread(lambda: list(examine(machine.environment)))
+    return [finding for finding in found if finding.text.startswith("Host")]
+
+
+async def test_a_host_that_runs(machine: Machine) -> None:
+    infos = [SessionInfo(str(number), "open", "claude", "idle") for number in range(3)]
+    async with answering_host(machine.data) as host:
+        task = asyncio.create_task(examined(machine), name="examined")
+        assert await host.heard(ListSessions) == ListSessions(1, 0)
+        host.say(Listing(1, infos))
+        assert await task == [Finding("ok", f"Host is running at {host.path} with 3 sessions")]
+
+
+async def test_a_host_that_does_not_answer_as_it_should(machine: Machine) -> None:
+    async with answering_host(machine.data) as host:
+        task = asyncio.create_task(examined(machine), name="examined")
+        await host.heard(ListSessions)
+        host.say(Problem("use the same version"))
+        assert await task == [
+            Finding(
+                "problem",
+                "Host: use the same version",
+                "end it with SIGTERM and start it again: sessions go on meanwhile",
+            )
+        ]
+
+
+def test_a_socket_that_a_killed_host_has_left(machine: Machine) -> None:
+    machine.make(machine.data / "run")
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(machine.data / "run" / "host.sock"))
+    (said,) = machine.finds("Host")
+    assert (said.level, said.remedy) == ("note", "switchboard up")
+
+
+# --- the trigger folder -------------------------------------------------------------------------------------------
+
+
+def test_requests_that_wait(machine: Machine) -> None:
+    machine.make(machine.triggers)
+    assert machine.finds("Trigger folder") == [Finding("ok", f"Trigger folder {machine.triggers}")]
+    for name in ("a.json", "b.json", ".c.tmp", "notes.txt"):
+        (machine.triggers / name).write_text("{}")
+    assert machine.finds("Trigger folder") == [Finding("ok", f"Trigger folder {machine.triggers}, 2 requests waiting")]
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["a file", "a broken link"])
+def test_a_trigger_folder_that_is_none(machine: Machine, broken: bool) -> None:
+    if broken:
+        machine.triggers.symlink_to(machine.root / "nowhere")
+    else:
+        machine.triggers.write_text("x")
+    assert machine.finds("Trigger folder") == [
+        Finding(
+            "problem",
+            f"Trigger folder {machine.triggers} is not a folder",
+            "move it away, or set SWITCHBOARD_TRIGGERS_DIR",
+        )
+    ]
+
+
+def test_a_trigger_folder_elsewhere(machine: Machine) -> None:
+    real = machine.make(machine.root / "real")
+    machine.triggers.symlink_to(real)
+    assert machine.finds("Trigger folder") == [
+        Finding("note", f"Trigger folder {machine.triggers} is a symbolic link to {real}"),
+        Finding("ok", f"Trigger folder {machine.triggers}"),
+    ]
+
+
+@pytest.mark.parametrize(("mode", "open_"), [(0o700, False), (0o775, False), (0o777, True), (0o1777, True)])
+def test_a_trigger_folder_that_everyone_can_write(machine: Machine, mode: int, open_: bool) -> None:
+    machine.make(machine.triggers, mode)
+    found = machine.finds("Trigger folder")
+    if open_:
+        text = f"Trigger folder {machine.triggers} can be written by everyone: they could type into your sessions"
+        assert found[0] == Finding("problem", text, f"chmod go-w {machine.triggers}")
+    assert found[-1] == Finding("ok", f"Trigger folder {machine.triggers}")
+    assert len(found) == 1 + open_
+
+
+@pytest.mark.parametrize("refused", ["triggers", "triggers/processed"])
+@pytest.mark.parametrize("right", [os.W_OK, os.X_OK])
+def test_a_trigger_folder_without_rights(
+    machine: Machine, refused: str, right: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Modes do not keep the superuser out, so the system's answer is played."""
+    machine.make(machine.triggers / "processed")
+    path = str(machine.root / refused)
+    monkeypatch.setattr(os, "access", lambda asked, rights: not (asked == path and rights & right))
+    assert machine.finds("Trigger folder") == [
+        Finding(
+            "problem",
+            f"Trigger folder {machine.triggers} or its processed/ cannot be read and written",
+            f"chmod u+rwx {machine.triggers} {machine.triggers}/processed",
+        )
+    ]
+
+
+def test_a_trigger_folder_that_cannot_be_listed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.make(machine.triggers)
+    monkeypatch.setattr(os, "access", lambda _path, rights: not rights & os.R_OK)
+    assert [finding.level for finding in machine.finds("Trigger folder")] == ["problem"]
+
+
+def test_a_trigger_folder_given_from_here(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(machine.root)
+    machine.make(machine.triggers)
+    machine.environment["SWITCHBOARD_TRIGGERS_DIR"] = "triggers"
+    assert machine.finds("Trigger folder") == [Finding("ok", f"Trigger folder {machine.triggers}")]
+
+
+# --- descriptors --------------------------------------------------------------------------------------------------
+
+
+def describe(machine: Machine, pid: int, **fields: object) -> None:
+    machine.make(machine.sessions)
+    body = {"pid": pid, "sessionId": f"session-{pid}", "procStart": "1", **fields}
+    (machine.sessions / f"{pid}.json").write_text(json.dumps(body))
+
+
+def test_descriptors_of_processes_that_have_ended(machine: Machine) -> None:
+    ended = 2**31 - 1
+    describe(machine, ended)
+    stat = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]
+    describe(machine, os.getpid(), procStart=stat)
+    describe(machine, os.getppid())  # its number belongs to another process now
+    found = machine.finds("Claude Code: ")
+    assert found == [
+        Finding(
+            "note",
+            f"Claude Code: {machine.sessions}/{pid}.json names session session-{pid}, whose process has ended",
+            "delete the file if that session runs nowhere else (in a container, say)",
+        )
+        for pid in sorted((ended, os.getppid()))
+    ]
+
+
+def test_many_of_them_are_counted(machine: Machine) -> None:
+    for number in range(13):
+        describe(machine, 2**31 - 20 + number)
+    found = machine.finds("Claude Code: ")
+    assert len(found) == 11
+    assert found[-1] == Finding("note", f"Claude Code: 3 more such files in {machine.sessions}")
+
+
+def test_a_descriptor_that_cannot_be_read(machine: Machine) -> None:
+    machine.make(machine.sessions)
+    (machine.sessions / "5.json").write_text("{")
+    (said,) = machine.finds("Claude Code: ")
+    assert said.level == "note"
+    assert "5.json" in said.text
+    assert said.remedy == "see who writes that file; it hides a session"
+
+
+# --- watching -----------------------------------------------------------------------------------------------------
+
+
+def test_limits_of_the_system(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "MIN_INOTIFY_INSTANCES", 10**12)
+    monkeypatch.setattr(doctor, "MIN_INOTIFY_WATCHES", 0)
+    (said,) = machine.finds("inotify ")
+    limit = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
+    assert said == Finding(
+        "note",
+        f"inotify max_user_instances is {limit}: other programs may use it up",
+        "sysctl fs.inotify.max_user_instances=1000000000000",
+    )
+    monkeypatch.setattr(doctor, "MIN_INOTIFY_INSTANCES", 0)
+    monkeypatch.setattr(doctor, "MIN_INOTIFY_WATCHES", 10**12)
+    (said,) = machine.finds("inotify ")
+    assert said.remedy == "sysctl fs.inotify.max_user_watches=1000000000000"
+
+
+# --- programs -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("echo '2.1.0 (Claude Code)'; echo more", "(2.1.0 (Claude Code))"),
+        ("printf ''", ""),
+        ("echo wrong >&2; exit 3", ""),
+        (f"echo {'x' * 100}", f"({'x' * 60})"),
+        ('[ -n "$SECRET" ] && echo seen', "(seen)"),
+        ('read line; echo "<$line>"', "(<>)"),
+    ],
+    ids=["a line", "silence", "an error", "a long line", "its environment", "no input"],
+)
+def test_the_version_of_a_program(machine: Machine, body: str, text: str) -> None:
+    machine.environment |= {"SECRET": "x", "PATH": f"{machine.bin}:{os.environ['PATH']}"}
+    path = machine.program("claude", body)
+    (said,) = machine.finds("Claude Code: ")
+    assert (said.level, said.text) == ("ok", f"Claude Code: {path} {text}".rstrip())
+    assert machine.finds("Claude Code was not found") == []
+    assert machine.finds("The built-in agent") == []
+
+
+def test_a_program_that_does_not_start(machine: Machine) -> None:
+    path = machine.program("claude")
+    path.write_text("#!/no/such/interpreter\n")
+    (said,) = machine.finds("Claude Code: ")
+    assert said.text == f"Claude Code: {path} (does not answer --version)"
+
+
+def test_a_program_that_never_answers(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "VERSION_SECONDS", 0.05)
+    path = machine.program("claude", "exec sleep 600")
+    machine.environment["PATH"] = f"{machine.bin}:{os.defpath}"
+    (said,) = machine.finds("Claude Code: ")
+    assert said.text == f"Claude Code: {path} (does not answer --version)"
+
+
+def test_a_program_named_by_its_variable(machine: Machine) -> None:
+    path = machine.program("my-claude")
+    machine.environment["SWITCHBOARD_CLAUDE"] = str(path)
+    assert [finding.text for finding in machine.finds("Claude Code")] == [f"Claude Code: {path} (1.2.3)"]
+
+
+def test_a_variable_that_names_nothing(machine: Machine) -> None:
+    machine.environment["SWITCHBOARD_CLAUDE"] = "/no/such/claude"
+    assert machine.finds("Claude Code") == [
+        Finding(
+            "problem",
+            "Claude Code: SWITCHBOARD_CLAUDE names /no/such/claude, which is no program",
+            "correct SWITCHBOARD_CLAUDE, or unset it",
+        )
+    ]
+
+
+def test_what_a_person_should_know_of_a_program(machine: Machine) -> None:
+    machine.program("gemini")
+    found = machine.finds("Gemini CLI")
+    assert [finding.level for finding in found] == ["ok", "note"]
+    assert "deletes the transcript" in found[1].text
+
+
+def test_a_sandbox_that_is_there(machine: Machine) -> None:
+    machine.program("bwrap")
+    assert machine.finds("bubblewrap") == []
+
+
+def test_every_remedy_stands_at_something_that_needs_one(machine: Machine) -> None:
+    spoil: list[Callable[[], object]] = [
+        lambda: machine.make(machine.data, 0o777),
+        lambda: machine.make(machine.triggers, 0o777),
+        lambda: describe(machine, 2**31 - 1),
+    ]
+    for act in spoil:
+        act()
+    for finding in examine(machine.environment):
+        assert finding.level != "problem" or finding.remedy, finding
+        assert finding.level != "ok" or finding.remedy is None, finding

@@ -1,0 +1,778 @@
+"""What pages and commands ask of the host: opening with its refusals in order, stopping, naming, listing, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.fake_clock import START
+from tests.support.fake_folder_watcher import FakeFolderWatcher
+from tests.support.fake_procfs import FakeProcesses
+from tests.support.sessions import ID, House, house, until
+
+from switchboard.clis.status_reader import StatusReader
+from switchboard.clis.transcript_files import folder_of
+from switchboard.host import actions as module
+from switchboard.host.actions import STOP_MS, HostActions
+from switchboard.page import messages
+from switchboard.page.messages import Done, ExitStatus, OpenSession, Rename, SessionInfo, Shutdown, StopSession
+from switchboard.sessions.keeper_client import KeeperError
+from switchboard.sessions.session import Session
+from switchboard.sessions.stop import DETACH, StopError
+from switchboard.store.sqlite import Store
+
+OTHER = "0d6f3a52-0000-4000-8000-00000000000b"
+
+
+class Rig:
+    """The actions over a registry whose sessions the test plays, with a folder for everything."""
+
+    def __init__(self, root: Path, home: House) -> None:
+        self.root = root
+        self.home = home
+        self.registry = home.registry
+        self.clock = home.clock
+        self.project = root / "project"
+        self.bin = root / "bin"
+        self.claude = root / "claude"
+        for folder in (self.project, self.bin, self.claude / "sessions", self.claude / "projects", root / "agent"):
+            folder.mkdir(parents=True)
+        self.program = self.install("claude")
+        self.environment = {
+            "PATH": str(self.bin),
+            "HOME": str(root),
+            "CLAUDE_CONFIG_DIR": str(self.claude),
+            "SWITCHBOARD_AGENT_HOME": str(root / "agent"),
+            "SHELL": self.install("a-shell"),
+        }
+        self.path = root / "switchboard.db"
+        self.store = Store(str(self.path), START)
+        self.processes = FakeProcesses(root / "proc")
+        self.watcher = FakeFolderWatcher()
+        sessions = str(self.claude / "sessions")
+        self.reader = StatusReader(sessions, self.watcher, self.clock, self.processes.door(), home.log)
+        self.shutdowns: list[bool] = []
+        self.opened: list[Session] = []
+        self.actions = HostActions(
+            self.registry,
+            self.store,
+            {"claude": self.reader},
+            self.processes.door(),
+            self.clock,
+            self.environment,
+            self.shutdowns.append,
+        )
+        self.actions.on_opened = self.opened.append
+
+    def install(self, name: str) -> str:
+        path = self.bin / name
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def record(self, session_id: str = ID, cwd: Path | None = None, text: str = "hello", at: int = 0) -> Path:
+        """A transcript of Claude Code, written in `cwd` (default: the project)."""
+        cwd = cwd or self.project
+        path = self.claude / "projects" / folder_of(str(cwd)) / f"{session_id}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        row = {
+            "type": "user",
+            "cwd": str(cwd),
+            "timestamp": "2026-09-21T14:13:20.000Z",
+            "message": {"content": text},
+        }
+        path.write_text(json.dumps(row) + "\n")
+        if at:
+            os.utime(path, (at, at))
+        return path
+
+    def publish(self, pid: int, session_id: str = ID, **fields: Any) -> None:
+        """A running Claude Code, as its descriptor shows it."""
+        self.processes.add(pid)
+        body = {"pid": pid, "sessionId": session_id, "status": "idle", "procStart": "1000", **fields}
+        (self.claude / "sessions" / f"{pid}.json").write_text(json.dumps(body))
+        self.reader.start()
+        self.watcher.tell(str(self.claude / "sessions"), f"{pid}.json")
+
+    async def open(self, mode: str = "new", **fields: Any) -> Done:
+        return await self.actions.open(self.wanted(mode, **fields))
+
+    def wanted(self, mode: str = "new", **fields: Any) -> OpenSession:
+        given = {"profile": "claude", "cwd": str(self.project) if mode in ("new", "shell") else None, **fields}
+        return OpenSession(7, mode, **given)  # type: ignore[arg-type]  # a text of a table
+
+    async def session(self, **fields: Any) -> Session:
+        """Open a session; return it."""
+        done = await self.open(**fields)
+        assert done.ok, done
+        assert done.session is not None
+        assert done.session.handle is not None
+        session = self.registry.by_handle(done.session.handle)
+        assert session is not None
+        return session
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        connection = sqlite3.connect(self.path)
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+
+    def spoil(self) -> None:
+        """Break the database under the running host."""
+        connection = sqlite3.connect(self.path)
+        connection.execute("drop table session_meta")
+        connection.execute("drop table launch")
+        connection.close()
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    with house() as home:
+        made = Rig(tmp_path, home)
+        yield made
+        made.reader.close()
+        made.store.close()
+
+
+def refused(done: Done) -> tuple[str | None, str | None]:
+    assert (done.request, done.ok, done.session) == (7, False, None)
+    return done.reason, done.detail
+
+
+# --- opening ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_new_session_is_started_recorded_and_told(rig: Rig) -> None:
+    rig.processes.add(os.getpid(), namespace="pid:[77]")
+    (rig.root / "proc" / "sys" / "kernel" / "random").mkdir(parents=True)
+    (rig.root / "proc" / "sys" / "kernel" / "random" / "boot_id").write_text("the-boot\n")
+    done = await rig.open(name="a name", columns=100, rows=30)
+    (session,) = rig.registry
+    assert done == Done(7, ok=True, session=done.session)
+    assert done.session is not None
+    assert (done.session.id, done.session.name, done.session.cwd) == (session.key, "a name", str(rig.project))
+    (spawn,) = rig.home.keeper.spawned
+    assert spawn.argv == (rig.program, "--session-id", session.key)
+    assert (spawn.cwd, spawn.size) == (str(rig.project), (100, 30))
+    assert spawn.env["TERM"] == "xterm-256color"
+    assert rig.opened == [session]
+    assert rig.store.names() == {session.key: "a name"}
+    assert rig.rows("select * from launch") == [
+        (
+            *(session.key, session.generation, "claude", str(rig.project), START, session.pid),
+            *(session.holding.start, "the-boot", "pid:[77]", None),
+        )
+    ]
+
+
+async def test_each_new_session_has_an_id_of_its_own(rig: Rig) -> None:
+    keys = {(await rig.session()).key for _ in range(3)}
+    assert len(keys) == 3
+    assert all(len(key) == 36 and key == key.lower() for key in keys)
+
+
+async def test_a_shell_is_the_persons_shell(rig: Rig) -> None:
+    done = await rig.open("shell", profile="no-such-cli")
+    assert done.ok
+    assert rig.home.keeper.spawned[0].argv == (str(rig.bin / "a-shell"), "-l", "-i")
+
+
+async def test_the_agent_is_the_one_of_this_installation(rig: Rig) -> None:
+    session = await rig.session(profile="agent")
+    assert rig.home.keeper.spawned[0].argv[0] == os.path.abspath(sys.executable)
+    assert session.profile.name == "agent"
+
+
+async def test_a_program_that_was_named_is_run_by_its_whole_path(rig: Rig) -> None:
+    rig.environment["SWITCHBOARD_CLAUDE"] = rig.install("another-claude")
+    await rig.session()
+    assert rig.home.keeper.spawned[0].argv[0] == str(rig.bin / "another-claude")
+
+
+async def test_a_program_named_from_where_the_host_was_started_is_found_from_elsewhere(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(rig.bin)
+    rig.environment["SWITCHBOARD_CLAUDE"] = "./claude"
+    await rig.session()
+    assert rig.home.keeper.spawned[0].argv[0] == rig.program
+
+
+async def test_a_recorded_session_is_resumed_where_it_was(rig: Rig) -> None:
+    rig.record()
+    rig.store.set_name(ID, "kept")
+    session = await rig.session(mode="resume", session_id=ID.upper(), cwd="/elsewhere")
+    assert rig.home.keeper.spawned[0].argv == (rig.program, "--resume", ID)
+    assert (session.key, session.cwd, session.label.launch, session.label.name) == (
+        ID,
+        str(rig.project),
+        "resume",
+        "kept",
+    )
+    assert rig.rows("select session_id, cwd from launch") == [(ID, str(rig.project))]
+
+
+async def test_a_name_that_is_given_wins_over_the_kept_one(rig: Rig) -> None:
+    rig.record()
+    rig.store.set_name(ID, "kept")
+    session = await rig.session(mode="resume", session_id=ID, name="given")
+    assert session.label.name == "given"
+    assert rig.store.names() == {ID: "given"}
+
+
+async def test_a_session_that_was_closed_before_its_first_prompt_starts_anew_under_its_id(rig: Rig) -> None:
+    session = await rig.session(mode="resume", session_id=ID, cwd=str(rig.project))
+    assert rig.home.keeper.spawned[0].argv == (rig.program, "--session-id", ID)
+    assert (session.key, session.label.launch) == (ID, "new")
+
+
+async def test_a_fork_has_an_id_of_its_own_and_leaves_the_name_to_the_original(rig: Rig) -> None:
+    rig.record()
+    rig.store.set_name(ID, "the original")
+    session = await rig.session(mode="fork", session_id=ID, name="the fork")
+    assert rig.home.keeper.spawned[0].argv == (rig.program, "--resume", ID, "--fork-session")
+    assert session.key != ID
+    assert session.label.launch == "fork"
+    assert rig.registry.find(ID) is None
+    assert rig.store.names() == {ID: "the original", session.key: "the fork"}
+    assert rig.rows("select session_id from launch") == [(session.key,)]
+
+
+async def test_a_session_that_is_open_here_can_be_forked(rig: Rig) -> None:
+    rig.record()
+    original = await rig.session(mode="resume", session_id=ID)
+    rig.publish(500)
+    fork = await rig.session(mode="fork", session_id=ID)
+    assert fork is not original
+    assert rig.registry.find(ID) is original
+
+
+async def test_a_background_job_is_attached_to_by_its_own_id(rig: Rig) -> None:
+    rig.publish(500, kind="bg", jobId="job-5")
+    session = await rig.session(profile="attach", session_id=ID)
+    assert rig.home.keeper.spawned[0].argv == (rig.program, "attach", "job-5")
+    assert (session.key, session.profile.name) == (ID, "attach")
+
+
+# --- one session for one id ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["resume", "new", "shell"])
+async def test_a_session_that_is_open_here_is_shown(rig: Rig, mode: str) -> None:
+    rig.record()
+    session = await rig.session(mode="resume", session_id=ID)
+    done = await rig.open(mode, session_id=ID.upper())
+    assert done.ok
+    assert done.session is not None
+    assert done.session.handle == session.handle
+    assert list(rig.registry) == [session]
+    assert rig.opened == [session]
+
+
+async def test_an_ended_one_is_opened_again(rig: Rig) -> None:
+    rig.record()
+    ended = await rig.session(mode="resume", session_id=ID)
+    rig.home.keeper.exits(ended.handle)
+    again = await rig.session(mode="resume", session_id=ID)
+    assert again is not ended
+
+
+async def test_a_conversation_that_its_session_has_left_is_opened_beside_it(rig: Rig) -> None:
+    """After `/clear` the old conversation is a closed one of the list, and is what somebody picks there."""
+    rig.record()
+    session = await rig.session(mode="resume", session_id=ID)
+    session.rekeyed(OTHER)
+    old = await rig.session(mode="resume", session_id=ID)
+    assert old is not session
+    assert rig.registry.find(ID) is old
+
+
+@pytest.mark.parametrize("count", [2, 3, 10])
+async def test_requests_for_one_id_at_the_same_time_give_one_session(rig: Rig, count: int) -> None:
+    rig.record()
+    rig.home.keeper.slow = asyncio.Event()
+    tasks = [asyncio.create_task(rig.open("resume", session_id=ID), name=f"open {n}") for n in range(count)]
+    await until(lambda: rig.home.keeper.spawned, "the first start")
+    late = asyncio.create_task(rig.open("resume", session_id=ID), name="late")
+    await asyncio.sleep(0)
+    rig.home.keeper.slow.set()
+    answers = await asyncio.gather(*tasks, late)
+    assert all(done.ok for done in answers)
+    assert len({done.session.handle for done in answers if done.session is not None}) == 1
+    assert len(rig.home.keeper.spawned) == 1
+    assert rig.actions._opening == {}
+
+
+async def test_those_that_fail_let_the_next_one_try_in_turn(rig: Rig) -> None:
+    """At no moment do two of them start a program."""
+    rig.record()
+    keeper = rig.home.keeper
+    keeper.refusal = "no"
+    starting = most = 0
+    spawn = keeper.spawn
+
+    async def counted(*arguments: Any) -> Any:
+        nonlocal starting, most
+        starting += 1
+        most = max(most, starting)
+        try:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return await spawn(*arguments)
+        finally:
+            starting -= 1
+
+    keeper.spawn = counted  # type: ignore[method-assign]  # the fake, with a look at its pace
+    answers = await asyncio.gather(*(rig.open("resume", session_id=ID) for _ in range(5)))
+    assert [done.reason for done in answers] == ["session open failed"] * 5
+    assert most == 1
+    assert rig.actions._opening == {}
+
+
+async def test_a_request_that_is_given_up_leaves_the_id_to_the_others(rig: Rig) -> None:
+    rig.record()
+    rig.home.keeper.slow = asyncio.Event()
+    first = asyncio.create_task(rig.open("resume", session_id=ID), name="first")
+    await until(lambda: rig.home.keeper.spawned, "the first start")
+    second = asyncio.create_task(rig.open("resume", session_id=ID), name="second")
+    third = asyncio.create_task(rig.open("resume", session_id=ID), name="third")
+    await asyncio.sleep(0)
+    third.cancel()
+    first.cancel()
+    rig.home.keeper.slow.set()
+    assert (await second).ok
+    assert [task.cancelled() for task in (first, third)] == [True, True]
+    assert len(list(rig.registry)) == 1
+    assert rig.actions._opening == {}
+
+
+async def test_different_ids_do_not_wait_for_each_other(rig: Rig) -> None:
+    rig.home.keeper.slow = asyncio.Event()
+    slow = asyncio.create_task(rig.open(), name="slow")
+    await until(lambda: rig.home.keeper.spawned, "the first start")
+    rig.home.keeper.slow, gate = None, rig.home.keeper.slow
+    assert (await rig.open()).ok
+    assert not slow.done()
+    gate.set()
+    assert (await slow).ok
+    assert rig.actions._opening == {}
+
+
+# --- refusals, in their order -------------------------------------------------------------------------------------
+
+
+async def test_an_unknown_cli(rig: Rig) -> None:
+    done = await rig.open("resume", profile="nonesuch")
+    assert refused(done) == (
+        "unknown CLI",
+        "there is no profile 'nonesuch'; known: claude, agent, shell, attach, codex, gemini, opencode",
+    )
+
+
+@pytest.mark.parametrize("mode", ["resume", "fork"])
+async def test_nothing_to_resume(rig: Rig, mode: str) -> None:
+    assert refused(await rig.open(mode)) == ("missing session id", f"say which session to {mode}")
+
+
+@pytest.mark.parametrize("mode", ["resume", "fork"])
+async def test_a_session_that_runs_elsewhere(rig: Rig, mode: str) -> None:
+    rig.publish(500, cwd="/srv/theirs")
+    await rig.clock.settle()
+    assert refused(await rig.open(mode, session_id=ID)) == (
+        "session live elsewhere",
+        "process 500 has it open in /srv/theirs",
+    )
+    rig.record()
+    assert (await rig.open(mode, session_id=ID, force=True)).ok
+
+
+async def test_a_session_that_runs_at_an_unknown_place(rig: Rig) -> None:
+    rig.publish(500)
+    await rig.clock.settle()
+    assert refused(await rig.open("resume", session_id=ID))[1] == "process 500 has it open in an unknown directory"
+
+
+async def test_one_that_has_ended_elsewhere_is_resumed(rig: Rig) -> None:
+    rig.record()
+    rig.publish(500)
+    await rig.clock.settle()
+    rig.processes.end(500)
+    rig.clock.sleep(10)
+    assert (await rig.open("resume", session_id=ID)).ok
+
+
+@pytest.mark.parametrize(
+    ("mode", "cwd"), [("resume", None), ("fork", None), ("fork", "project")], ids=["resume", "fork", "fork in a place"]
+)
+async def test_a_session_that_was_never_recorded(rig: Rig, mode: str, cwd: str | None) -> None:
+    done = await rig.open(mode, session_id=ID, cwd=cwd and str(rig.project))
+    assert refused(done) == ("no readable transcript", f"no transcript of {ID} with a directory was found")
+
+
+async def test_a_directory_that_cannot_be_believed_is_none(rig: Rig) -> None:
+    path = rig.record()
+    path.write_text(path.read_text().replace(str(rig.project), "/etc"))
+    assert refused(await rig.open("resume", session_id=ID))[0] == "no readable transcript"
+
+
+@pytest.mark.parametrize("session_id", [None, ID], ids=["no id", "no job"])
+async def test_no_job_to_attach_to(rig: Rig, session_id: str | None) -> None:
+    reason, detail = refused(await rig.open(profile="attach", session_id=session_id))
+    assert reason == "session not found"
+    assert detail is not None
+    assert detail.startswith("no live background job runs the session ")
+
+
+@pytest.mark.parametrize("cwd", [None, "", "relative", "./x", "~"])
+async def test_a_directory_that_is_no_absolute_path(rig: Rig, cwd: str | None) -> None:
+    assert refused(await rig.open(cwd=cwd)) == (
+        "project must be an absolute path",
+        "name an existing directory by its absolute path",
+    )
+
+
+@pytest.mark.parametrize("kind", ["missing", "a file"])
+async def test_a_directory_that_is_not_there(rig: Rig, kind: str) -> None:
+    path = rig.root / "elsewhere"
+    if kind == "a file":
+        path.write_text("x")
+    assert refused(await rig.open(cwd=str(path))) == (
+        "project directory does not exist",
+        f"{path} is not a directory",
+    )
+
+
+async def test_a_recorded_directory_that_is_gone(rig: Rig) -> None:
+    path = rig.root / "gone"
+    rig.record(cwd=path)
+    done = await rig.open("resume", session_id=ID, cwd=str(rig.project))
+    assert refused(done) == ("project directory does not exist", f"{path} is not a directory")
+
+
+@pytest.mark.parametrize(
+    ("profile", "detail"),
+    [
+        ("claude", "claude was not found; install Claude Code, or set SWITCHBOARD_CLAUDE and try again"),
+        ("codex", "codex was not found; install Codex and try again"),
+    ],
+)
+async def test_a_program_that_is_not_installed(rig: Rig, profile: str, detail: str) -> None:
+    (rig.bin / "claude").unlink()
+    assert refused(await rig.open(profile=profile)) == ("session open failed", detail)
+
+
+async def test_an_id_that_a_cli_would_read_as_an_option(rig: Rig) -> None:
+    done = await rig.open("resume", session_id="--help", cwd=str(rig.project))
+    assert refused(done) == ("session open failed", "Claude Code cannot new a session without a proper id")
+
+
+@pytest.mark.parametrize(
+    ("fault", "detail"),
+    [
+        ("could not run claude: Permission denied", "could not run claude: Permission denied"),
+        (KeeperError("the session keeper did not start; see keeper.log"),) * 2,
+        (TimeoutError(), "the session keeper did not answer in time"),
+    ],
+    ids=["not started", "no keeper", "silent keeper"],
+)
+async def test_a_start_that_fails(rig: Rig, fault: Any, detail: Any) -> None:
+    if isinstance(fault, str):
+        rig.home.keeper.refusal = fault
+    else:
+        rig.home.keeper.unreachable = fault
+    assert refused(await rig.open()) == ("session open failed", str(detail))
+    assert rig.opened == []
+    assert rig.rows("select * from launch") == []
+    assert rig.actions._opening == {}
+
+
+async def test_the_refusals_come_in_this_order(rig: Rig) -> None:
+    """Each is lifted in turn; the next one shows."""
+    rig.publish(500)
+    await rig.clock.settle()
+    (rig.bin / "claude").unlink()
+    rig.home.keeper.refusal = "the keeper's own reason"
+    steps: list[tuple[str, dict[str, Any]]] = [
+        ("unknown CLI", {"profile": "nonesuch", "session_id": None, "cwd": None}),
+        ("missing session id", {"profile": "claude"}),
+        ("session live elsewhere", {"session_id": ID}),
+        ("no readable transcript", {"force": True}),
+        ("project must be an absolute path", {"cwd": "relative"}),
+        ("project directory does not exist", {"cwd": str(rig.root / "nowhere")}),
+        ("session open failed", {"cwd": str(rig.project)}),
+    ]
+    fields: dict[str, Any] = {}
+    seen = []
+    for _, change in steps:
+        fields |= change
+        seen.append((await rig.open("resume", **fields)).reason)
+    assert seen == [reason for reason, _ in steps]
+    rig.install("claude")
+    assert (await rig.open("resume", **fields)).detail == "the keeper's own reason"
+    rig.home.keeper.refusal = None
+    assert (await rig.open("resume", **fields)).ok
+
+
+# --- stopping -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_stop_waits_for_the_exit(rig: Rig) -> None:
+    session = await rig.session()
+    rig.clock.call_at(START + 300, lambda: rig.home.keeper.exits(session.handle, None, 1))
+    done = await rig.clock.run(rig.actions.stop(StopSession(7, session.handle)))
+    assert rig.clock.now() == START + 300
+    assert done.ok
+    assert done.session is not None
+    assert (done.session.state, done.session.exit) == ("exited", ExitStatus(signal=1))
+
+
+@pytest.mark.parametrize("force", [False, True])
+async def test_a_stop_asks_as_it_was_told(rig: Rig, force: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = await rig.session()
+    asked = []
+
+    def note(*arguments: Any) -> None:
+        asked.append(arguments)
+        rig.home.keeper.exits(session.handle)
+
+    monkeypatch.setattr(module, "request_stop", note)
+    assert (await rig.actions.stop(StopSession(7, session.handle, force))).ok
+    ((one, _, forced),) = asked
+    assert (one, forced) == (session, force)
+
+
+async def test_a_session_that_does_not_end(rig: Rig) -> None:
+    session = await rig.session()
+    done = await rig.clock.run(rig.actions.stop(StopSession(7, session.handle)))
+    assert refused(done) == (
+        "session stop not confirmed",
+        "it was asked to end and still runs; wait, or end it by force",
+    )
+    assert rig.clock.now() == START + STOP_MS
+    assert session.exit is None
+
+
+async def test_a_session_that_may_not_be_signalled(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = await rig.session()
+
+    def refuse(*_: object) -> None:
+        raise StopError("the session could not be signalled: Operation not permitted")
+
+    monkeypatch.setattr(module, "request_stop", refuse)
+    assert refused(await rig.actions.stop(StopSession(7, session.handle))) == (
+        "session stop failed",
+        "the session could not be signalled: Operation not permitted",
+    )
+
+
+async def test_an_attached_terminal_is_detached(rig: Rig) -> None:
+    rig.publish(500, kind="bg", jobId="job-5")
+    session = await rig.session(profile="attach", session_id=ID)
+    rig.clock.call_at(START + 100, lambda: rig.home.keeper.exits(session.handle))
+    assert (await rig.clock.run(rig.actions.stop(StopSession(7, session.handle)))).ok
+    assert rig.home.terminal(session).typed(1) == DETACH
+
+
+async def test_stopping_what_has_ended_takes_it_off_the_list(rig: Rig) -> None:
+    session = await rig.session()
+    rig.home.keeper.exits(session.handle)
+    assert await rig.actions.stop(StopSession(7, session.handle)) == Done(7, ok=True)
+    assert list(rig.registry) == []
+    assert refused(await rig.actions.stop(StopSession(7, session.handle))) == ("session not found", None)
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_name_is_kept_here_and_for_later(rig: Rig) -> None:
+    session = await rig.session()
+    done = await rig.actions.rename(Rename(7, session.handle, "  a name "))
+    assert done.ok
+    assert done.session is not None
+    assert done.session.name == session.label.name == "a name"
+    assert rig.store.names() == {session.key: "a name"}
+    await rig.actions.rename(Rename(7, session.handle, "  "))
+    assert session.label.name is None
+    assert rig.store.names() == {}
+
+
+async def test_an_unknown_session_cannot_be_named(rig: Rig) -> None:
+    assert refused(await rig.actions.rename(Rename(7, 99, "x"))) == ("session not found", None)
+
+
+# --- the list -----------------------------------------------------------------------------------------------------
+
+
+def shown(infos: list[SessionInfo]) -> list[tuple[str, str, str | None]]:
+    return [(info.id, info.state, info.name or info.title) for info in infos]
+
+
+async def test_hosted_sessions_come_first_and_the_newest_of_each_kind_first(rig: Rig) -> None:
+    rig.record("aaa", text="older", at=1_000)
+    rig.record("bbb", text="newer", at=2_000)
+    rig.store.set_name("aaa", "named")
+    one = await rig.session()
+    rig.clock.sleep(1)
+    two = await rig.session(name="two")
+    rig.home.keeper.exits(one.handle)
+    infos = await rig.actions.listing(50)
+    assert shown(infos) == [
+        (two.key, "open", "two"),
+        (one.key, "exited", None),
+        ("bbb", "closed", "newer"),
+        ("aaa", "closed", "named"),
+    ]
+    closed = infos[2]
+    assert closed == SessionInfo(
+        "bbb",
+        "closed",
+        "claude",
+        "closed",
+        title="newer",
+        project=str(rig.project),
+        cwd=str(rig.project),
+        modified_at=2_000_000,
+    )
+
+
+async def test_an_open_session_is_listed_once_and_an_ended_one_can_be_resumed(rig: Rig) -> None:
+    rig.record()
+    session = await rig.session(mode="resume", session_id=ID)
+    assert [info.state for info in await rig.actions.listing(50)] == ["open"]
+    rig.home.keeper.exits(session.handle)
+    assert [info.state for info in await rig.actions.listing(50)] == ["exited", "closed"]
+
+
+@pytest.mark.parametrize(("closed", "count"), [(0, 0), (1, 1), (2, 2), (50, 3)])
+async def test_closed_ones_are_as_many_as_were_asked_for(rig: Rig, closed: int, count: int) -> None:
+    for number in range(3):
+        rig.record(f"id-{number}", at=1_000 + number)
+    infos = await rig.actions.listing(closed)
+    assert [info.id for info in infos] == ["id-2", "id-1", "id-0"][:count]
+
+
+async def test_closed_ones_of_every_cli_are_listed_by_their_time(rig: Rig) -> None:
+    rig.record("aaa", at=1_000)
+    rig.record("ccc", at=3_000)
+    agent = rig.root / "agent" / "projects" / folder_of(str(rig.project))
+    agent.mkdir(parents=True)
+    (agent / "bbb.jsonl").write_text(rig.record("aaa", at=1_000).read_text())
+    os.utime(agent / "bbb.jsonl", (2_000, 2_000))
+    infos = await rig.actions.listing(50)
+    assert [(info.id, info.cli) for info in infos] == [("ccc", "claude"), ("bbb", "agent"), ("aaa", "claude")]
+    assert [info.id for info in await rig.actions.listing(2)] == ["ccc", "bbb"]
+
+
+async def test_what_happens_while_the_disk_is_read_is_in_the_list(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    going = await rig.session()
+    rig.home.keeper.exits(going.handle)
+    listed = module.list_sessions
+
+    async def meanwhile(function: Any, *arguments: Any) -> Any:
+        assert function is listed
+        if going in rig.registry:
+            rig.registry.remove(going)
+            await rig.home.opens("claude", "came")
+        return function(*arguments)
+
+    monkeypatch.setattr(asyncio, "to_thread", meanwhile)
+    assert [info.id for info in await rig.actions.listing(50)] == ["came"]
+
+
+# --- the end of the host ------------------------------------------------------------------------------------------
+
+
+async def test_the_host_ends_after_its_answer(rig: Rig) -> None:
+    await rig.session()
+    assert await rig.actions.shutdown(Shutdown(7)) == Done(7, ok=True)
+    assert rig.shutdowns == []
+    await asyncio.sleep(0)
+    assert rig.shutdowns == [False]
+
+
+async def test_the_host_ends_its_sessions_first_when_it_is_told_to(rig: Rig) -> None:
+    for delay in (300, 800):
+        session = await rig.session()
+        rig.clock.call_at(START + delay, lambda handle=session.handle: rig.home.keeper.exits(handle))
+    ended = await rig.session()
+    rig.home.keeper.exits(ended.handle)
+    done = await rig.clock.run(rig.actions.shutdown(Shutdown(7, sessions=True)))
+    assert done == Done(7, ok=True)
+    assert rig.clock.now() == START + 800
+    await asyncio.sleep(0)
+    assert rig.shutdowns == [True]
+
+
+async def test_a_host_whose_sessions_do_not_end_goes_on_and_says_which(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named, forbidden, third = await rig.session(name="named"), await rig.session(), await rig.session()
+    asked = []
+
+    def ask(session: Session, _processes: object) -> None:
+        asked.append(session)
+        if session is forbidden:
+            raise StopError("Operation not permitted")
+        if session is third:
+            rig.home.keeper.exits(session.handle)
+
+    monkeypatch.setattr(module, "request_stop", ask)
+    done = await rig.clock.run(rig.actions.shutdown(Shutdown(7, sessions=True)))
+    assert refused(done) == (
+        "session stop not confirmed",
+        f"still running: named, {forbidden.key}. The host goes on; end them by force in `switchboard watch`",
+    )
+    assert asked == [named, forbidden, third], "one that cannot be asked keeps nobody else from being asked"
+    assert rig.clock.now() == START + STOP_MS, "all of them have the same time"
+    await asyncio.sleep(0)
+    assert rig.shutdowns == []
+
+
+# --- the browser page ---------------------------------------------------------------------------------------------
+
+
+async def test_the_address_is_fresh_each_time(rig: Rig) -> None:
+    numbers = iter(range(10))
+    rig.actions.fresh_url = lambda: f"http://127.0.0.1:1/#{next(numbers)}"
+    for number in (0, 1):
+        answer = await rig.actions.address(messages.Address(7))
+        assert answer == messages.AddressIs(7, f"http://127.0.0.1:1/#{number}")
+
+
+async def test_without_a_built_page_there_is_no_address(rig: Rig) -> None:
+    answer = await rig.actions.address(messages.Address(7))
+    assert isinstance(answer, Done)
+    assert refused(answer) == (
+        "no browser page",
+        "this installation has no built page; `switchboard watch` is the page in the terminal",
+    )
+
+
+# --- a database that breaks ---------------------------------------------------------------------------------------
+
+
+async def test_a_database_that_breaks_costs_no_session(rig: Rig) -> None:
+    rig.record()
+    rig.spoil()
+    done = await rig.open(name="a name")
+    (session,) = rig.registry
+    assert done.ok
+    assert done.session is not None
+    assert done.session.name == session.label.name == "a name"
+    assert rig.opened == [session]
+    assert done.detail is not None
+    assert "no such table" in done.detail
+    assert [info.state for info in await rig.actions.listing(50)] == ["open", "closed"]
+    reason, detail = refused(await rig.actions.rename(Rename(7, session.handle, "another")))
+    assert reason == "name not stored"
+    assert detail is not None
+    assert "no such table" in detail
+    assert session.label.name == "another", "it has the name as long as it lives"

@@ -1,0 +1,89 @@
+"""Write web/src/messages.ts from the one schema of what page and host say: `python tools/generate_messages.py`.
+
+What the host sends has every field; of what the page sends, fields with a default may be left out. The result is
+committed, so that the page can be read and built without Python; a test fails when it and the schema drift apart.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec.json
+
+from switchboard.page import messages
+
+TARGET = Path(__file__).parents[1] / "web" / "src" / "messages.ts"
+
+HEAD = """\
+// Generated from src/switchboard/page/messages.py by tools/generate_messages.py. Do not edit.
+"""
+
+CONSTANTS = ("PROTOCOL", "MAX_MESSAGE", "MAX_INPUT")
+WIDTH = 118
+
+
+def generate() -> str:
+    """Return the text of messages.ts."""
+    parts = [HEAD, "".join(f"export const {name} = {getattr(messages, name)};\n" for name in CONSTANTS)]
+    done: set[str] = set()
+    for name, union, sent in (
+        ("HostMessage", messages.HostMessage, False),
+        ("PageMessage", messages.PageMessage, True),
+    ):
+        members = get_args(union)
+        _, components = msgspec.json.schema_components(members)
+        for title, schema in components.items():
+            if title not in done:
+                done.add(title)
+                parts.append(_interface(title, schema, may_leave_out=sent))
+        parts.append(f"export type {name} =\n" + "\n".join(f"  | {member.__name__}" for member in members) + ";\n")
+    return "\n".join(parts)
+
+
+def _interface(title: str, schema: dict[str, Any], *, may_leave_out: bool) -> str:
+    required = set(schema.get("required", ()))
+    lines = [_comment(schema.get("description", "")), f"export interface {title} {{\n"]
+    for name, field in schema["properties"].items():
+        mark = "?" if may_leave_out and name not in required else ""
+        lines.append(f"  {name}{mark}: {_type(field)};\n")
+    return "".join([*lines, "}\n"])
+
+
+def _comment(text: str) -> str:
+    paragraphs = [textwrap.fill(" ".join(part.split()), WIDTH) for part in text.split("\n\n") if part.strip()]
+    inside = "\n\n".join(paragraphs).splitlines()
+    if len(inside) <= 1:
+        return f"/** {''.join(inside)} */\n" if inside else ""
+    return "/**\n" + "".join(f" * {line}".rstrip() + "\n" for line in inside) + " */\n"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "anyOf" in schema:
+        return " | ".join(_type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return " | ".join(json.dumps(value) for value in schema["enum"])
+    kind = schema["type"]
+    if kind == "array":
+        return f"{_type(schema['items'])}[]"
+    return {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}[
+        str(kind)
+    ]
+
+
+def main() -> int:
+    """Write the file; with `--check`, only say whether it is as it should be."""
+    text = generate()
+    if "--check" in sys.argv[1:]:
+        return 0 if TARGET.read_text("utf-8") == text else 1
+    TARGET.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

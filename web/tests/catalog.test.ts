@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { changed, gone, inKnownOrder, keyOf, knownDirectories, matches, merged, NO_FILTER, projects } from "../src/catalog";
+import { session } from "./session";
+
+const closed = (id: string, at: number, cwd = "/w/shop") =>
+  session({ id, state: "closed", status: "closed", handle: null, modified_at: at, cwd });
+
+test("a conversation with a terminal is not listed again as closed, whatever the case of its id", () => {
+  expect(merged([session({ id: "AB" }), closed("ab", 1), closed("cd", 2)]).map(keyOf)).toEqual(["h1", "icd"]);
+});
+
+test("a reconnect moves no project: what is known keeps its order, what is new comes last", () => {
+  const known = [session({ id: "a", cwd: "/one" }), session({ id: "b", cwd: "/two", handle: 2 })];
+  const fresh = [session({ id: "c", handle: 3 }), session({ id: "B", handle: 2 }), closed("d", 1), session({ id: "a" })];
+  expect(inKnownOrder(known, fresh).map((s) => s.id)).toEqual(["a", "B", "c", "d"]);
+});
+
+test("a resumed conversation replaces its closed entry; others stay where they are", () => {
+  const before = [closed("a", 2), closed("b", 1)];
+  expect(changed(before, session({ id: "A", handle: 5 })).map(keyOf)).toEqual(["ib", "h5"]);
+});
+
+test("a change keeps the place in the list", () => {
+  const before = [session({ handle: 1, id: "a" }), session({ handle: 2, id: "b" })];
+  expect(changed(before, session({ handle: 1, id: "a", status: "busy" })).map((s) => s.status)).toEqual(["busy", "idle"]);
+});
+
+test("an agent's session that has gone stays as closed, a shell's does not", () => {
+  expect(gone([session({ id: "a" })], 1).map((s) => [keyOf(s), s.status])).toEqual([["ia", "closed"]]);
+  expect(gone([session({ id: "a", kind: "shell" })], 1)).toEqual([]);
+});
+
+test("the old terminal of a conversation that is open again goes without a trace", () => {
+  const old = session({ id: "a", handle: 1, state: "exited", status: "exited" });
+  expect(gone([old, session({ id: "A", handle: 2 })], 1).map(keyOf)).toEqual(["h2"]);
+});
+
+test("projects with running sessions come first; in them terminals by age, then closed ones, newest first", () => {
+  const list = [closed("x", 9, "/w/old/docs"), session({ handle: 4, id: "d" }), closed("n", 5, "/home/me/work/shop"), session({ handle: 2, id: "b" })];
+  const shown = projects(list, NO_FILTER, 0);
+  expect(shown.map((p) => p.title)).toEqual(["work/shop", "old/docs"]);
+  expect(shown[0]?.sessions.map(keyOf)).toEqual(["h2", "h4", "in"]);
+});
+
+test.each([
+  ["part of the name", "pay", true], ["two words in any order", "shop pay", true], ["the CLI", "claude", true],
+  ["the id", "aaaaaaaa", true], ["something else", "docs", false],
+])("search by %s", (_, text, found) => {
+  expect(matches(session({ name: "Payment", cwd: "/w/shop" }), { ...NO_FILTER, text }, 0)).toBe(found);
+});
+
+test("chips", () => {
+  const old = closed("a", 50);
+  expect([matches(old, { ...NO_FILTER, running: true }, 0), matches(session(), { ...NO_FILTER, running: true }, 0)]).toEqual([false, true]);
+  expect([matches(old, { ...NO_FILTER, today: true }, 51), matches(old, { ...NO_FILTER, today: true }, 50)]).toEqual([false, true]);
+});
+
+test("known directories: most recent first, each once", () => {
+  expect(knownDirectories([closed("a", 1, "/a"), closed("b", 3, "/b"), closed("c", 5, "/a")])).toEqual(["/a", "/b"]);
+});
