@@ -60,6 +60,7 @@ class Store:
             with self._transaction():
                 self._migrate()
                 self._run("forget_old_launches", before=now - KEEP_LAUNCHES_MS)
+            self.names()  # a table of another layout shows now, and not when a page asks
         except (sqlite3.Error, StoreError) as error:
             self._connection.close()
             raise error if isinstance(error, StoreError) else self._error(error) from error

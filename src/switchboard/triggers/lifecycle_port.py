@@ -11,37 +11,23 @@ the page answers is no proof by itself: the answer is compared with the host's o
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Protocol
 
-from switchboard.clis.closed_sessions import ClosedSession
 from switchboard.common.clock import Instant
-from switchboard.delivery.port import Target, Terminals
+from switchboard.delivery.lifecycle import Create, Guards, HostedTarget, PageRefused, Resume, Trouble
+from switchboard.delivery.port import Terminals
 
-
-class HostedTarget(Target, Protocol):
-    """An open session with the identities that a lifecycle action needs. The object itself is the pin."""
-
-    @property
-    def kind(self) -> Literal["agent", "shell", "attach"]:
-        """Agent CLI, plain terminal, or a terminal that is attached to a background job."""
-
-    @property
-    def generation(self) -> int:
-        """Tells two terminals apart that had the same id."""
-
-    @property
-    def launched_at(self) -> int:
-        """Wall milliseconds immediately before its process was started."""
-
-    @property
-    def writer(self) -> tuple[int, str] | None:
-        """(number, start) of the process that owns the conversation, once its descriptor has shown it."""
-
-    @property
-    def processes(self) -> Collection[tuple[int, str]]:
-        """(number, start) of its own processes that a liveness check leaves out: the writer, and what was started."""
+__all__ = [
+    "Create",
+    "Guards",
+    "HostedSessions",
+    "HostedTarget",
+    "Page",
+    "PageRefused",
+    "Resume",
+    "Trouble",
+]
 
 
 class HostedSessions(Terminals, Protocol):
@@ -61,53 +47,6 @@ class HostedSessions(Terminals, Protocol):
 
         Raises `StopError` when it could not be asked.
         """
-
-
-class PageRefused(Exception):
-    """The page could not be had, or did not do what it was asked for.
-
-    `reason`: one of the contract's texts (`v1_reasons`). `detail`: for a person. `uncertain`: a start may have happened
-    that was not seen.
-    """
-
-    def __init__(self, reason: str, detail: str | None = None, *, uncertain: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.detail = detail
-        self.uncertain = uncertain
-
-
-Trouble: TypeAlias = tuple[str, str | None]
-"""A reason of the contract, and a detail for a person."""
-
-
-@dataclass(frozen=True, slots=True)
-class Guards:
-    """What must still hold while a start is prepared. Each returns None, or (reason, detail) and then nothing starts.
-
-    `prepare` is awaited after the page has asked for the start; `final` is asked without any wait, immediately before
-    the process is made (deadline, closing, liveness, transcript, project).
-    """
-
-    prepare: Callable[[], Awaitable[Trouble | None]]
-    final: Callable[[], Trouble | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """Resume exactly this closed session, in the directory that its transcript records. `project`: whose defaults."""
-
-    session: ClosedSession
-    project: str
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """Start a session under an id that the host has reserved, with the project's saved defaults, under a name."""
-
-    session_id: str
-    project: str
-    name: str
 
 
 class Page(Protocol):

@@ -1,4 +1,4 @@
-"""The database: names and launches that outlive the host, and files that cannot be used."""
+"""The database under trouble: what is on disk at once, and files that cannot be used."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ def launch(session_id: str = "id", generation: int = 1, launched_at: int = NOW, 
     return LaunchRecord(session_id, generation, "claude", "/srv", launched_at, pid, "start", "boot", "pid:[1]")
 
 
+LAUNCH_COLUMNS = "session_id, generation, profile, cwd, launched_at, pid, start, boot_id, pid_namespace, ended_at"
+
+
 # --- names --------------------------------------------------------------------------------------------------------
 
 
@@ -68,7 +71,7 @@ def test_a_start_and_its_end_are_recorded(path: Path, store: Store) -> None:
     store.record_launch(launch("one", 1, pid=10))
     store.record_launch(launch("one", 2, pid=11))
     store.launch_ended(1, 10, NOW + 5)
-    assert rows(path, "select * from launch order by generation") == [
+    assert rows(path, f"select {LAUNCH_COLUMNS} from launch order by generation") == [
         ("one", 1, "claude", "/srv", NOW, 10, "start", "boot", "pid:[1]", NOW + 5),
         ("one", 2, "claude", "/srv", NOW, 11, "start", "boot", "pid:[1]", None),
     ]
@@ -177,7 +180,8 @@ def test_a_file_that_cannot_be_used_is_said_with_its_remedy(path: Path, spoil: A
     text = str(refused.value)
     assert text.startswith(f"the database {path} cannot be used: ")
     assert text.endswith(
-        "Sessions are not affected; move the file away to start with a new one (it holds display names only)"
+        "Sessions are not affected; move the file away to start with a new one (it holds names, settings and the list "
+        "of projects)"
     )
     assert set(os.listdir("/proc/self/fd")) == before
     path.parent.mkdir(exist_ok=True)
