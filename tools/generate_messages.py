@@ -2,6 +2,7 @@
 
 What the host sends has every field; of what the page sends, fields with a default may be left out. The result is
 committed, so that the page can be read and built without Python; a test fails when it and the schema drift apart.
+Beside it the page's tests get every reason that a versioned request can end with: the page explains each.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any, get_args
 import msgspec.json
 
 from switchboard.page import messages
+from switchboard.triggers.v1_reasons import catalogue
 
+REASONS = Path(__file__).parents[1] / "web" / "tests" / "reasons.json"
 TARGET = Path(__file__).parents[1] / "web" / "src" / "messages.ts"
 
 HEAD = """\
@@ -76,12 +79,18 @@ def _type(schema: dict[str, Any]) -> str:
     ]
 
 
+def reasons() -> str:
+    """Return the text of reasons.json: each reason by its name, with `<…>` where a value goes."""
+    return json.dumps(dict(catalogue()), indent=2) + "\n"
+
+
 def main() -> int:
-    """Write the file; with `--check`, only say whether it is as it should be."""
-    text = generate()
+    """Write the files; with `--check`, only say whether they are as they should be."""
+    wanted = {TARGET: generate(), REASONS: reasons()}
     if "--check" in sys.argv[1:]:
-        return 0 if TARGET.read_text("utf-8") == text else 1
-    TARGET.write_text(text, "utf-8")
+        return 0 if all(path.read_text("utf-8") == text for path, text in wanted.items()) else 1
+    for path, text in wanted.items():
+        path.write_text(text, "utf-8")
     return 0
 
 

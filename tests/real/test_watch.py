@@ -479,3 +479,36 @@ def memory_of(pid: int) -> float:
     """Resident memory in MB."""
     with open(f"/proc/{pid}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
+
+
+# --- what versioned triggers have it do
+
+
+async def test_a_session_action_is_answered_and_nothing_moves(stack: AsyncExitStack, host: PageHost) -> None:
+    """In the list with a row selected: a session is reattached, one is resumed with the permit, one cannot be."""
+    screen = await watch(stack, host)
+    await host.heard(Ready)
+    await screen.until(lambda: "name-2" in screen.text)
+    before = screen.text
+    action = messages.SessionAction("p1", "epoch-1", "reattach", "id-9", "id-1", 0, 2**50)
+    host.say(action)
+    answer = await host.heard(messages.SessionActionResult)
+    assert answer == messages.SessionActionResult("p1", "epoch-1", "reattach", True, "id-9", "id-1", 0)
+
+    host.say(messages.SessionAction("p2", "epoch-1", "resume", "id-3", "id-3", None, 2**50, "claude", "/jobs", "/jobs"))
+    wanted = await host.heard(OpenSession)
+    assert wanted == OpenSession(wanted.request, "resume", session_id="id-3", columns=80, rows=24, permit="p2")
+    host.say(messages.Done(wanted.request, False, "session open failed", "no program"))
+    answer = await host.heard(messages.SessionActionResult)
+    assert (answer.permit, answer.ok, answer.generation, answer.error) == ("p2", False, None, "no program")
+    assert screen.text == before
+
+    host.say(messages.SessionAction("p3", "epoch-1", "new", None, "id-3", None, 2**50, "claude", "/jobs", "/jobs", "n"))
+    wanted = await host.heard(OpenSession)
+    host.say(messages.Done(wanted.request, True, session=session(3, generation=5)))
+    answer = await host.heard(messages.SessionActionResult)
+    assert answer == messages.SessionActionResult("p3", "epoch-1", "new", True, None, "id-3", 5)
+    await screen.until(lambda: "name-3" in screen.text)
+    assert not [said for said in host.heard_so_far if isinstance(said, (Attach, Focus))]
+    screen.types(b"j\r")
+    assert (await host.heard(Attach)).session == 2

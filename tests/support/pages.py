@@ -7,10 +7,13 @@ a hub over one. `Doings` stands for the host behind the hub.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from switchboard.common.clock import Clock
 from switchboard.page import messages
+from switchboard.page.broker import Grant, Opener, PageBroker
 from switchboard.page.hub import PageHub
 from switchboard.page.messages import Done, HostMessage, MessageError, PageMessage, SessionInfo
 from tests.support.fake_clock import FakeClock
@@ -123,8 +126,11 @@ class Doings:
         self.listings: list[int] = []
         self.slow = asyncio.Event()
         self.slow.set()
+        self.opener: Opener = _opens_nothing
 
-    async def open(self, wanted: messages.OpenSession) -> Done:
+    async def open(self, wanted: messages.OpenSession, grant: Grant | None = None) -> Done:
+        if grant is not None:
+            return await self.opener(wanted, grant)
         return await self._do(wanted)
 
     async def stop(self, wanted: messages.StopSession) -> Done:
@@ -158,4 +164,14 @@ class Doings:
         return Done(wanted.request, ok=True, detail=type(wanted).__name__)
 
 
-__all__ = ["Doings", "MessageError", "Page", "Wire"]
+async def _opens_nothing(wanted: messages.OpenSession, grant: Grant) -> Done:
+    raise AssertionError(f"nobody was to be asked for {wanted}")
+
+
+def a_broker(clock: Clock) -> PageBroker:
+    """A broker of which a test wants nothing."""
+    numbers = itertools.count(1)
+    return PageBroker(clock, lambda _target, _key, _generation: False, lambda: f"permit-{next(numbers)}")
+
+
+__all__ = ["Doings", "MessageError", "Page", "Wire", "a_broker"]

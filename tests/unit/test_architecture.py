@@ -22,6 +22,7 @@ INTERFACES = frozenset(
         "common.clock",  # time as an interface, with the one wait built on it
         "common.feed",  # a value that changes, with the wait for its next change
         "delivery.port",  # the terminals that delivery writes to
+        "triggers.lifecycle_port",  # what versioned requests need of the host
     }
 )
 """How rooms and drivers talk: they may mention asyncio, do nothing by themselves, and anyone may import them."""
@@ -84,12 +85,17 @@ DRIVERS = frozenset(
         "cli.demo",
         "cli.doctor",
         "cli.down",
+        "cli.lifecycle",
         "cli.ls",
         "cli.main",
+        "cli.new",
+        "cli.open",
         "cli.project",
+        "cli.request",
         "cli.result",
         "cli.saved",
         "cli.send",
+        "cli.stop",
         "cli.trigger",
         "cli.up",
         "cli.url",
@@ -108,6 +114,9 @@ DRIVERS = frozenset(
         "delivery.typist",
         "host.actions",
         "host.host",
+        "host.launching",
+        "host.lifecycle",
+        "page.broker",
         "page.connection",
         "page.hub",
         "page.session_info",
@@ -116,6 +125,7 @@ DRIVERS = frozenset(
         "sessions.gate",
         "sessions.keeper.process",
         "sessions.keeper_client",
+        "sessions.lifecycle",
         "sessions.liveness_check",
         "sessions.registry",
         "sessions.saved",
@@ -131,6 +141,13 @@ DRIVERS = frozenset(
         "triggers.legacy_chain",
         "triggers.legacy_single",
         "triggers.publisher",
+        "triggers.v1_action",
+        "triggers.v1_stop",
+        "triggers.v1_delivery",
+        "triggers.v1_handler",
+        "triggers.v1_open",
+        "triggers.v1_resolve",
+        "triggers.v1_work",
         "triggers.watcher",
     }
 )

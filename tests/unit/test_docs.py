@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from switchboard.agent.faults import KNOWN as KNOWN_FAULTS
-from switchboard.cli.main import COMMANDS
+from switchboard.cli.main import COMMANDS, main
 from switchboard.clis.launch_settings import SETTINGS
 from switchboard.clis.profiles import PROFILES, CliProfile
 from switchboard.delivery import reasons
 from switchboard.page.terminal.listing import HELP
 from switchboard.sessions.environment import SESSION_MARKERS
+from switchboard.triggers import v1_reasons
+from switchboard.triggers.v1_json_schema import request_schema, result_schema
+from switchboard.triggers.v1_results import EVIDENCE, Outcome
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "switchboard"
@@ -37,6 +43,13 @@ RESULT_FIELDS = (
 KEPT_BY_THE_SHELL = {"PWD"}
 """Nobody sets these to configure anything."""
 
+CHECKS = (
+    *("NO_OBJECT", "BAD_VERSION", "BAD_ACTION", "BAD_FILE_NAME", "ONE_TARGET", "NO_SESSION_ID", "unsupported_field"),
+    *("BAD_SESSION_ID", "NEW_SHAPE", "PROJECT_PATH", "NAME_EMPTY", "NAME_TOO_LONG", "NAME_CONTROLS"),
+    *("text_empty", "text_too_long", "text_controls", "BAD_TIMEOUT", "EXPECTED_CWD_SHAPE"),
+)
+"""The reasons of the shape of a versioned request, as they are checked."""
+
 REQUEST_FIELDS = ("sessionId", "command", "chain", "key", "wait", "timeout_ms", "expectedCwd")
 
 
@@ -54,6 +67,14 @@ def section(text: str, title: str) -> str:
 def first_cells(text: str) -> list[str]:
     """The code span that makes up the first cell of each table row."""
     return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of each table row, heads left out."""
+    lines = text.splitlines()
+    heads = {above for above, below in itertools.pairwise(lines) if re.fullmatch(r"\|[|-]+\|", below)}
+    rows = [line for line in lines if line.startswith("| ") and line not in heads]
+    return [[cell.strip() for cell in row.removeprefix("|").removesuffix("|").split("|")] for row in rows]
 
 
 def strings(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -122,6 +143,51 @@ def test_the_catalogue_of_texts_is_whole() -> None:
         if callable(thing) and getattr(thing, "__module__", "") == reasons.__name__ and not name.startswith("_")
     }
     assert set(reasons.catalogue()) == (named | makers) - {"catalogue"}
+
+
+def test_every_reason_of_an_action_stands_in_the_trigger_reference_and_no_other() -> None:
+    rows = table_rows(section(DOCS["triggers.md"], "Lifecycle reasons"))
+    documented = [cell.strip("`") for cell, *_ in rows]
+    texts = set(v1_reasons.catalogue().values())
+    assert sorted(texts - set(documented)) == [], "docs/triggers.md, section Lifecycle reasons, lacks these"
+    assert sorted(set(documented) - texts) == [], "docs/triggers.md lists these, which nothing says any more"
+    assert len(documented) == len(set(documented)), "a text is listed twice"
+
+
+def test_every_reason_of_an_action_says_what_it_means_and_what_to_do() -> None:
+    rows = table_rows(section(DOCS["triggers.md"], "Lifecycle reasons"))
+    assert {len(row) for row in rows} == {3}
+    nothing_to_do = {f"`{v1_reasons.PLAIN_TERMINAL}`"}
+    assert [row for row in rows if not row[1] or (not row[2] and row[0] not in nothing_to_do)] == []
+
+
+def test_every_check_of_a_versioned_request_is_documented_in_its_order() -> None:
+    rows = table_rows(section(DOCS["triggers.md"], "Opening and stopping sessions"))
+    documented = [row[-1].strip("`") for row in rows if row[0].isdecimal()]
+    assert documented == [v1_reasons.catalogue()[name] for name in CHECKS]
+
+
+def test_every_outcome_of_an_action_stands_in_the_trigger_reference() -> None:
+    documented = set(first_cells(section(DOCS["triggers.md"], "Lifecycle results")))
+    assert {outcome.value for outcome in Outcome} <= documented
+
+
+def test_every_field_of_a_versioned_request_and_its_result_stands_in_the_trigger_reference() -> None:
+    rows = table_rows(section(DOCS["triggers.md"], "Opening and stopping sessions"))
+    documented = {name for row in rows for name in code_spans(row[0])}
+    assert schema_fields(request_schema()) - {"new"} <= {name.removeprefix("new.") for name in documented}
+    results = section(DOCS["triggers.md"], "Lifecycle results")
+    assert schema_fields(result_schema()) - EVIDENCE <= code_spans(results)
+    missing("evidence", set(EVIDENCE), "triggers.md")
+
+
+def schema_fields(schema: Any) -> set[str]:
+    """Names of the properties that a JSON Schema describes, at any depth."""
+    if isinstance(schema, list):
+        return set().union(*map(schema_fields, schema))
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", ())).union(*map(schema_fields, schema.values()))
 
 
 def test_every_field_of_request_and_result_stands_in_the_trigger_reference() -> None:
@@ -199,6 +265,18 @@ def test_every_command_is_documented() -> None:
     assert lacking == [], "docs/user-guide.md, section All commands, lacks these"
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_documented_beside_its_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):
+        main([command, "--help"])
+    options = set(OPTION.findall(capsys.readouterr().out)) - {"--help", "--version"}
+    rows = re.split(r"^(?=\| `switchboard )", section(DOCS["user-guide.md"], "All commands"), flags=re.MULTILINE)
+    own = DOCS.get(f"{command}.md", "") + "".join(row for row in rows if re.match(rf"\| `switchboard {command}\b", row))
+    assert sorted(options - set(OPTION.findall(own))) == [], (
+        f"docs/user-guide.md, at `switchboard {command}`, lacks these"
+    )
+
+
 def test_every_key_of_the_terminal_page_is_documented() -> None:
     keys = {key for names, _ in HELP for key in names.split() if key != "or"}
     assert "Enter" in keys
@@ -260,6 +338,18 @@ def test_strings_are_found_and_docstrings_are_not(tmp_path: Path) -> None:
 
 def test_code_spans_are_found() -> None:
     assert code_spans("a `b` ``c ` d`` e\n| `f` |") == {"b", "c ` d", "f"}
+
+
+def test_table_rows_are_found() -> None:
+    text = "| `a` | b |\n|---|---|\n| `c` | d e |\n| f | |\n\ng\n"
+    assert table_rows(text) == [["`c`", "d e"], ["f", ""]]
+    assert table_rows("| a | | b |\n") == [["a", "", "b"]]
+
+
+def test_schema_fields_are_found() -> None:
+    assert schema_fields({"properties": {"a": {"properties": {"b": 1}}}, "oneOf": [{"properties": {"c": 1}}]}) == {
+        *("a", "b", "c")
+    }
 
 
 def test_first_cells_are_found() -> None:

@@ -30,6 +30,12 @@ def test_the_types_have_not_drifted(generator: ModuleType) -> None:
     assert committed == generator.generate(), "run: .venv/bin/python tools/generate_messages.py"
 
 
+def test_the_reasons_that_the_page_explains_are_all_there(generator: ModuleType) -> None:
+    """web/tests/triggers.test.ts asks for an explanation of each."""
+    committed = (ROOT / "web/tests/reasons.json").read_text("utf-8")
+    assert committed == generator.reasons(), "run: .venv/bin/python tools/generate_messages.py"
+
+
 def test_every_message_has_its_type(generator: ModuleType) -> None:
     text = generator.generate()
     for union in (messages.HostMessage, messages.PageMessage):

@@ -5,15 +5,16 @@ import { type Key, keyOf, projects } from "./catalog";
 import { writeClipboard } from "./clipboard";
 import { ask } from "./dialogs";
 import type { Done, SessionInfo } from "./messages";
+import { isReserved } from "./placeholders";
 import { selectedSession } from "./state";
 import { cliTitle, labelOf } from "./text";
 
 const NOT_COPIED = "The browser did not allow copying.";
 
-/** Show a session: attach to an open one, resume a closed one. */
+/** Show a session: attach to an open one, resume a closed one, await one that a trigger is having made. */
 export function activate(app: App, session: SessionInfo): void {
   select(app, keyOf(session));
-  if (session.handle === null) void resume(app, session);
+  if (session.handle === null && !isReserved(app.store.state.placeholders, session)) void resume(app, session);
 }
 
 export function select(app: App, key: Key): void {
@@ -176,7 +177,7 @@ export function sentence(text: string | null): string {
 }
 
 /** The size a new terminal would have here, so that a program starts in the one it will keep. */
-function roomFor(app: App): { columns: number; rows: number } | object {
+export function roomFor(app: App): { columns?: number; rows?: number } {
   const pane = document.querySelector<HTMLElement>(".pane");
   if (!pane || pane.hidden || pane.offsetWidth < 100 || app.prefs.view === "grid") return {};
   const probe = document.createElement("span");

@@ -6,9 +6,9 @@ import { h, setChildren, setText, type Child } from "./dom";
 import { buttonIcon } from "./icons";
 import type { SessionInfo } from "./messages";
 import { labelOf, age, duration, plain } from "./text";
-import { explain, outcomeOf, SUBMITTED, submittedRank, type Trigger } from "./triggers";
+import { explain, nothingToType, outcomeOf, SUBMITTED, submittedRank, type Trigger } from "./triggers";
 
-const STEP_WORDS: Record<string, string> = { received: "received", waiting: "waiting", writing: "typing", done: "result" };
+const STEP_WORDS: Record<string, string> = { received: "received", waiting: "waiting", opening: "opening", writing: "typing", done: "result" };
 const ACTION_WORDS: Record<string, string> = { command: "prompt", chain: "chain of prompts", key: "key", open: "open", new: "new session", stop: "stop" };
 
 export function mountActivity(app: App): HTMLElement {
@@ -51,8 +51,8 @@ function triggerRow(app: App, trigger: Trigger, target: string, session: Session
   const outcome = outcomeOf(trigger);
   const { last } = trigger;
   const why = explain(last);
-  const exact = [last.error, last.reason].filter((text): text is string => text !== null && text !== "");
-  const rank = submittedRank(last.submitted);
+  const exact = (last.outcome === null ? [last.error, last.reason] : [last.reason, last.error, last.detail]).filter((text): text is string => text !== null && text !== "");
+  const rank = nothingToType(last) ? null : submittedRank(last.submitted);
   return h("li", {}, h(
     "details",
     { class: "trigger" },

@@ -50,12 +50,13 @@ export function inKnownOrder(known: SessionInfo[], fresh: SessionInfo[]): Sessio
   }).map(({ session }) => session);
 }
 
-/** One session is new or has changed. A closed entry of the same conversation gives way to it. */
+/** One session is new or has changed. A closed entry of the same conversation gives way to it, where it stands. */
 export function changed(sessions: SessionInfo[], session: SessionInfo): SessionInfo[] {
   const key = keyOf(session);
-  const kept = sessions.filter((s) => keyOf(s) === key || s.handle !== null || !sameConversation(s, session));
-  const known = kept.some((s) => keyOf(s) === key);
-  return known ? kept.map((s) => (keyOf(s) === key ? session : s)) : [...kept, session];
+  const closed = (s: SessionInfo) => s.handle === null && sameConversation(s, session);
+  const old = sessions.find((s) => keyOf(s) === key) ?? sessions.find(closed);
+  if (old === undefined) return [...sessions, session];
+  return sessions.flatMap((s) => (s === old ? [session] : closed(s) ? [] : [s]));
 }
 
 /** A session has left the host. An agent's conversation can be resumed, so it stays in the list as closed. */
@@ -74,6 +75,7 @@ export function gone(sessions: SessionInfo[], handle: number): SessionInfo[] {
     draft: false,
     attention: false,
     exit: null,
+    opened_by: null,
     modified_at: session.status_since ?? session.modified_at ?? session.opened_at,
   };
   return [...others, closed];

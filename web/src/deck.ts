@@ -34,6 +34,12 @@ export class Deck {
     return view;
   }
 
+  /** The terminal of a session that nobody looks at, made and kept as those that were looked at before. */
+  prepare(session: SessionInfo & { handle: number }): void {
+    this.open(session);
+    this.onScreen(this.shown);
+  }
+
   /** These are on screen now; of the others a few are kept. */
   onScreen(handles: number[]): void {
     this.shown = handles;

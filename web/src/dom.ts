@@ -49,14 +49,21 @@ export function setAttribute(element: Element, name: string, value: string | nul
   }
 }
 
-/** Make `parent`'s children exactly `wanted`, moving as few as possible. */
+/** Make `parent`'s children exactly `wanted`, moving as few as possible. What has the keyboard stays, and keeps it. */
 export function setChildren(parent: Element, wanted: Node[]): void {
   const keep = new Set(wanted);
   for (const child of [...parent.childNodes]) if (!keep.has(child)) child.remove();
-  wanted.forEach((child, place) => {
-    const there = parent.childNodes[place] ?? null;
+  // An element that is moved loses the keyboard, so the others are moved around it.
+  const fixed = wanted.findIndex((child) => child.parentNode === parent && child.contains(document.activeElement));
+  for (let place = fixed - 1; place >= 0; place--) {
+    const [child, next] = [wanted[place] as Node, wanted[place + 1] as Node];
+    if (child.nextSibling !== next) parent.insertBefore(child, next);
+  }
+  for (let place = fixed + 1; place < wanted.length; place++) {
+    const child = wanted[place] as Node;
+    const there = place === 0 ? parent.firstChild : (wanted[place - 1] as Node).nextSibling;
     if (there !== child) parent.insertBefore(child, there);
-  });
+  }
 }
 
 /** Whether keys typed now go into a text field (a terminal's own one does not count). */

@@ -4,6 +4,7 @@ import "@xterm/xterm/css/xterm.css";
 import "./style.css";
 import "./views.css";
 import { mountActivity } from "./activity";
+import { roomFor } from "./actions";
 import type { App } from "./app";
 import { mountBanners, mountClosed } from "./banners";
 import { isDark, onSystemColours, terminalColours } from "./colours";
@@ -18,6 +19,7 @@ import { watchAges } from "./ages";
 import { mountPane } from "./pane";
 import { loadPrefs, savePrefs } from "./prefs";
 import { rememberSelection } from "./selection";
+import { SessionActions } from "./sessionaction";
 import { mountSidebar } from "./sidebar";
 import { mountShell } from "./shell";
 import { Socket } from "./socket";
@@ -33,13 +35,17 @@ const look = (): Look => ({ colours: terminalColours(isDark(prefs.theme)), fontS
 
 const socket = new Socket({
   link: (link, text) => {
-    if (link !== "online") deck.lost();
+    if (link !== "online") {
+      deck.lost();
+      sessionActions.lost();
+    }
     store.dispatch({ type: "link", link, text });
   },
   message: (message) => {
     const first = message.type === "sessions" && !store.state.listed;
     store.dispatch({ type: "host", message });
     deck.received(message);
+    sessionActions.received(message);
     if (message.type === "notice") app.toast(message.text, message.level);
     // Ready once the first list has been drawn, which the store does in this turn's microtask.
     if (message.type === "sessions") queueMicrotask(() => socket.send({ type: "ready" }));
@@ -124,6 +130,14 @@ const shell = mountShell(app, {
   status: status.element,
 });
 const selection = rememberSelection(app);
+const sessionActions = new SessionActions({
+  store,
+  send: (message) => socket.send(message),
+  request: (wanted) => socket.request(wanted),
+  prepare: (session) => deck.prepare(session),
+  has: (handle) => deck.get(handle) !== undefined,
+  room: () => roomFor(app),
+});
 
 function restyle(): void {
   document.documentElement.dataset["theme"] = isDark(prefs.theme) ? "dark" : "light";

@@ -31,7 +31,7 @@ export interface Sessions {
  * `handle` is the session's number in this data directory (null for a closed one); `id` is the CLI's session id and may
  * change (`/clear`); `generation` tells two terminals that had the same id apart. `status` is one of starting, idle,
  * busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall milliseconds.
- * `draft`: a person's unsubmitted input is in the composer.
+ * `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it.
  */
 export interface SessionInfo {
   id: string;
@@ -55,6 +55,7 @@ export interface SessionInfo {
   draft: boolean;
   attention: boolean;
   exit: ExitStatus | null;
+  opened_by: "trigger" | null;
 }
 
 /** How a process ended: an exit code, or the number of the signal; both null when nobody could see it. */
@@ -136,18 +137,51 @@ export interface AddressIs {
   url: string;
 }
 
-/** A trigger file arrived, made progress, or has its result. */
+/**
+ * Have this session as your own pages' opening would give it, and select nothing. Answer `session_action_result`.
+ *
+ * `reattach`: the session is open; have its row and terminal, and start nothing. `resume` and `new`: ask for the start
+ * with `open`, this `permit`, this `mode` and `tab_key` as its `session_id`; then have what was opened. `requested_id`
+ * is what the trigger named, which the session may have had as an earlier id (null for `new`); `tab_key` is the `id` of
+ * the session in the list. `generation` (of a reattached session only) must be the listed one's. `profile`, `project`,
+ * `cwd` and `name` are for a row that shows before the start; null where they do not matter. `deadline` (wall
+ * milliseconds): from then on an answer is ignored and the permit opens nothing.
+ */
+export interface SessionAction {
+  type: "session_action";
+  permit: string;
+  epoch: string;
+  mode: "new" | "reattach" | "resume";
+  requested_id: string | null;
+  tab_key: string;
+  generation: number | null;
+  deadline: number;
+  profile: string | null;
+  project: string | null;
+  cwd: string | null;
+  name: string | null;
+}
+
+/**
+ * A trigger file arrived, made progress, or has its result.
+ *
+ * `outcome` (opened, closed, refused, not-found), `uncertain` (it may have taken effect although it did not succeed) and
+ * `detail` (for a person) are those of a versioned request's result.
+ */
 export interface TriggerActivity {
   type: "trigger";
   name: string;
   at: number;
-  step: "done" | "received" | "waiting" | "writing";
+  step: "done" | "opening" | "received" | "waiting" | "writing";
   action: string;
   session_id: string | null;
   ok: boolean | null;
   submitted: string | null;
   error: string | null;
   reason: string | null;
+  outcome: string | null;
+  uncertain: boolean;
+  detail: string | null;
 }
 
 /** Something a person should know (the keeper was lost, the host is closing). */
@@ -181,6 +215,7 @@ export type HostMessage =
   | Listing
   | Done
   | AddressIs
+  | SessionAction
   | TriggerActivity
   | Notice
   | Problem
@@ -234,7 +269,9 @@ export interface Focus {
 /**
  * Open a session: `new` in `cwd`, `resume` or `fork` of `session_id`, or a plain `shell` in `cwd`.
  *
- * `force` is a person's answer to "it is live elsewhere, open anyway?".
+ * `force` is a person's answer to "it is live elsewhere, open anyway?". `permit`: that of the `session_action` which
+ * asks for it, with its `mode` and its `tab_key` as `session_id`; null for what people do. With a permit, the size is
+ * all else that counts: CLI, directory and name are those that the host issued it for.
  */
 export interface OpenSession {
   type: "open";
@@ -247,6 +284,7 @@ export interface OpenSession {
   columns?: number;
   rows?: number;
   force?: boolean;
+  permit?: string | null;
 }
 
 /** End this session as a person asks for it; `force`: by SIGKILL, after an ordinary stop did not do. */
@@ -285,6 +323,25 @@ export interface Address {
   request: number;
 }
 
+/**
+ * How a `session_action` ended in this page, once: `permit` to `tab_key` are those of the action.
+ *
+ * `ok`: the page has the session's row and terminal. `generation` is then that of the session it has; otherwise null.
+ * `reason` and `error` say why not, for a person.
+ */
+export interface SessionActionResult {
+  type: "session_action_result";
+  permit: string;
+  epoch: string;
+  mode: "new" | "reattach" | "resume";
+  ok: boolean;
+  requested_id: string | null;
+  tab_key: string;
+  generation: number | null;
+  reason?: string | null;
+  error?: string | null;
+}
+
 /** Last message of a page that leaves on purpose. Without it, an ended connection counts as an unclean end. */
 export interface Bye {
   type: "bye";
@@ -303,4 +360,5 @@ export type PageMessage =
   | ListSessions
   | Shutdown
   | Address
+  | SessionActionResult
   | Bye;

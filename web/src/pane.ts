@@ -7,6 +7,7 @@ import { sendCommand } from "./header";
 import { buttonIcon } from "./icons";
 import type { SessionInfo } from "./messages";
 import { newSession } from "./newsession";
+import { isStarting } from "./placeholders";
 import { mountSearch } from "./search";
 import { selectedSession, type State } from "./state";
 import type { TerminalView } from "./terminal";
@@ -48,7 +49,7 @@ export function mountPane(app: App): Pane {
     bar.hidden = !ended;
     if (ended && session) endedBar(app, bar, session);
     card.hidden = next !== undefined || !single;
-    const key = [session?.id, session?.state, state.opening, state.problem?.reason, state.problem?.id, state.listed, state.link, state.sessions.length > 0].join("|");
+    const key = [session?.id, session?.state, session && isStarting(session), state.opening, state.problem?.reason, state.problem?.id, state.listed, state.link, state.sessions.length > 0].join("|");
     if (!card.hidden && key !== drawn) {
       drawn = key;
       card.replaceChildren(placeholder(app, state, session));
@@ -72,6 +73,7 @@ function endedBar(app: App, bar: HTMLElement, session: SessionInfo): void {
 
 function placeholder(app: App, state: State, session: SessionInfo | null): HTMLElement {
   if (session && state.opening === session.id) return message(`Resuming ${labelOf(session)} …`, cliTitle(session.cli));
+  if (session && isStarting(session)) return message(`Opening ${labelOf(session)} for a trigger …`, cliTitle(session.cli));
   if (session && state.problem?.id === session.id) return refused(app, state, session);
   if (session) {
     return message(labelOf(session), "This conversation is closed. It can be resumed in its directory.",

@@ -1,7 +1,8 @@
 /** Everything the page knows, and how a message of the host changes it (pure). */
 
 import { changed, gone, inKnownOrder, type Key, keyOf, merged } from "./catalog";
-import type { HostMessage, SessionInfo } from "./messages";
+import type { HostMessage, SessionAction, SessionInfo } from "./messages";
+import { type Placeholder, placed, type Rows, unplaced, withPlaceholders } from "./placeholders";
 import { type Trigger, withStep } from "./triggers";
 
 /**
@@ -20,6 +21,8 @@ export interface State {
   /** Whether the host's list has come at least once. */
   listed: boolean;
   sessions: SessionInfo[];
+  /** Of those, the ones that a trigger is having opened. */
+  placeholders: Placeholder[];
   triggers: Trigger[];
   /** Trigger results that came while the drawer was closed. */
   unseen: number;
@@ -45,6 +48,7 @@ export const INITIAL: State = {
   renderer: false,
   listed: false,
   sessions: [],
+  placeholders: [],
   triggers: [],
   unseen: 0,
   selected: null,
@@ -59,6 +63,8 @@ export type Event =
   | { type: "select"; key: Key | null }
   | { type: "opening"; id: string }
   | { type: "opened"; problem: Problem | null }
+  | { type: "placed"; action: SessionAction; now: number }
+  | { type: "unplaced"; permit: string }
   | { type: "seen" };
 
 export function reduce(state: State, event: Event): State {
@@ -68,13 +74,17 @@ export function reduce(state: State, event: Event): State {
     case "host":
       return received(state, event.message);
     case "listing":
-      return withSessions(state, inKnownOrder(state.sessions, merged(event.sessions)));
+      return withSessions(state, withPlaceholders(inKnownOrder(state.sessions, merged(event.sessions)), state.placeholders));
     case "select":
       return state.selected === event.key ? state : { ...state, selected: event.key };
     case "opening":
       return { ...state, opening: event.id, problem: null };
     case "opened":
       return { ...state, opening: null, problem: event.problem };
+    case "placed":
+      return withRows(state, placed(state, event.action, event.now));
+    case "unplaced":
+      return withRows(state, unplaced(state, event.permit));
     case "seen":
       return state.unseen === 0 ? state : { ...state, unseen: 0 };
   }
@@ -87,7 +97,7 @@ function received(state: State, message: HostMessage): State {
     case "role":
       return { ...state, renderer: message.renderer };
     case "sessions":
-      return { ...withSessions(state, inKnownOrder(state.sessions, merged(message.sessions))), listed: true };
+      return { ...withSessions(state, inKnownOrder(state.sessions, merged(message.sessions))), placeholders: [], listed: true };
     case "session":
       return withSessions(state, changed(state.sessions, message.session));
     case "gone":
@@ -113,6 +123,10 @@ function withSessions(state: State, sessions: SessionInfo[]): State {
     selected = now ? keyOf(now) : null;
   }
   return { ...state, sessions, selected };
+}
+
+function withRows(state: State, rows: Rows): State {
+  return rows === state ? state : { ...withSessions(state, rows.sessions), placeholders: rows.placeholders };
 }
 
 export function selectedSession(state: State): SessionInfo | null {

@@ -90,6 +90,11 @@ export function exitText(session: SessionInfo): string {
   return "ended";
 }
 
+/** Says quietly that no person opened this session; empty when one did. */
+export function originMark(session: SessionInfo): string {
+  return session.opened_by === "trigger" ? "↳ trigger" : "";
+}
+
 /** The word shown for a status, and what it asks of a person. */
 export function statusWord(session: SessionInfo): string {
   if (session.status === "waiting") return "waiting for you";

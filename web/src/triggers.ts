@@ -1,8 +1,9 @@
 /** Triggers as the activity list shows them (pure): the steps of one request become one entry. */
 
 import type { TriggerActivity } from "./messages";
+import { meaningOf } from "./v1reasons";
 
-export type Outcome = "waiting" | "delivered" | "opened" | "closed" | "refused" | "not found" | "uncertain" | "failed";
+export type Outcome = "waiting" | "opening" | "typing" | "delivered" | "opened" | "closed" | "refused" | "not found" | "uncertain" | "failed";
 
 export interface Step {
   step: TriggerActivity["step"];
@@ -49,9 +50,12 @@ export function withStep(triggers: Trigger[], activity: TriggerActivity): Trigge
 const NOT_FOUND = new Set(["session not found"]);
 const UNCERTAIN = new Set(["step not confirmed", "chain timeout", "interrupted", "session exited during wait"]);
 
+const UNDER_WAY: Partial<Record<TriggerActivity["step"], Outcome>> = { opening: "opening", writing: "typing" };
+
 export function outcomeOf(trigger: Trigger): Outcome {
   const last = trigger.last;
-  if (last.step !== "done") return "waiting";
+  if (last.step !== "done") return UNDER_WAY[last.step] ?? "waiting";
+  if (last.outcome !== null) return versionedOutcome(last);
   if (last.ok) {
     if (trigger.action === "open" || trigger.action === "new") return "opened";
     return trigger.action === "stop" ? "closed" : "delivered";
@@ -60,6 +64,14 @@ export function outcomeOf(trigger: Trigger): Outcome {
   if (NOT_FOUND.has(error)) return "not found";
   if (UNCERTAIN.has(error) || error.startsWith("pty write failed")) return "uncertain";
   return error.startsWith("internal error") ? "failed" : "refused";
+}
+
+/** A versioned request says itself how it ended. */
+function versionedOutcome(last: TriggerActivity): Outcome {
+  if (last.ok) return last.outcome === "closed" ? "closed" : "opened";
+  if (last.uncertain) return "uncertain";
+  if (last.reason === "internal error") return "failed";
+  return last.outcome === "not-found" ? "not found" : "refused";
 }
 
 /** How far a prompt is known to have come: 0 not submitted, 1 assumed, 2 activity seen, 3 confirmed. */
@@ -107,10 +119,27 @@ const PLAIN: [RegExp, string][] = [
   [/^not sent/, "Not one byte was written."],
 ];
 
-/** What a result means, in plain words; empty when there is nothing to explain. */
+const NOW: Partial<Record<TriggerActivity["step"], string>> = {
+  waiting: "It waits for its turn, or for the session to come to rest.",
+  opening: "A page is having the session opened. Its text, if there is one, waits until the session is ready.",
+  writing: "Its text goes out. Then it waits for a sign that the session took it.",
+};
+const DONE: Record<string, string> = { opened: "The session is open. There was nothing to type.", closed: "The session has ended." };
+const LOOK_FIRST = "Something may have been done: look before you send it again.";
+
+/** Whether a versioned request succeeded that had no text: how far that came is no question then. */
+export function nothingToType(last: TriggerActivity): boolean {
+  return last.ok === true && last.outcome !== null && last.submitted === "no";
+}
+
+/** What a result means, or what is happening, in plain words; empty when there is nothing to explain. */
 export function explain(last: TriggerActivity): string {
-  if (last.step !== "done") return "";
-  if (last.ok) return submittedMeaning(last.submitted);
+  if (last.step !== "done") return NOW[last.step] ?? "";
+  if (last.ok) return nothingToType(last) ? DONE[last.outcome ?? ""] ?? "" : submittedMeaning(last.submitted);
+  if (last.outcome !== null) {
+    const meaning = meaningOf(last.reason ?? "");
+    if (meaning) return last.uncertain ? `${meaning} ${LOOK_FIRST}` : meaning;
+  }
   for (const text of [last.reason, last.error]) {
     if (text === null) continue;
     const found = PLAIN.find(([pattern]) => pattern.test(text));

@@ -15,9 +15,16 @@ test("a reconnect moves no project: what is known keeps its order, what is new c
   expect(inKnownOrder(known, fresh).map((s) => s.id)).toEqual(["a", "B", "c", "d"]);
 });
 
-test("a resumed conversation replaces its closed entry; others stay where they are", () => {
+test("a resumed conversation replaces its closed entry; it and the others stay where they are", () => {
   const before = [closed("a", 2), closed("b", 1)];
-  expect(changed(before, session({ id: "A", handle: 5 })).map(keyOf)).toEqual(["ib", "h5"]);
+  expect(changed(before, session({ id: "A", handle: 5 })).map(keyOf)).toEqual(["h5", "ib"]);
+});
+
+test("a resume moves no project", () => {
+  const open = (id: string, handle: number, cwd: string) => session({ id, handle, cwd });
+  const before = [closed("a", 1, "/one"), open("b", 1, "/two"), open("c", 2, "/one")];
+  const after = changed(before, open("a", 3, "/one"));
+  expect([before, after].map((list) => projects(list, NO_FILTER, 0).map((p) => p.path))).toEqual([["/one", "/two"], ["/one", "/two"]]);
 });
 
 test("a change keeps the place in the list", () => {

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import type { TriggerActivity } from "../src/messages";
-import { explain, MAX_TRIGGERS, outcomeOf, submittedRank, type Trigger, withStep } from "../src/triggers";
+import { explain, MAX_TRIGGERS, nothingToType, outcomeOf, submittedRank, type Trigger, withStep } from "../src/triggers";
+import reasons from "./reasons.json";
 
 const step = (fields: Partial<TriggerActivity> = {}): TriggerActivity => ({
-  type: "trigger", name: "one", at: 1, step: "received", action: "command", session_id: "a", ok: null, submitted: null, error: null, reason: null, ...fields,
+  type: "trigger", name: "one", at: 1, step: "received", action: "command", session_id: "a", ok: null, submitted: null, error: null, reason: null, outcome: null,
+  uncertain: false, detail: null, ...fields,
 });
 const only = (...steps: TriggerActivity[]): Trigger => steps.reduce<Trigger[]>(withStep, [])[0] as Trigger;
 
@@ -50,3 +52,49 @@ test.each([
 test("how far a prompt came", () => {
   expect(["no", "assumed", "activity", "confirmed", null, "else"].map((s) => submittedRank(s))).toEqual([0, 1, 2, 3, null, null]);
 });
+
+// --- versioned requests ---
+
+const versioned = (fields: Partial<TriggerActivity>) => only(step({ action: "open" }), step({ at: 2, step: "done", ok: false, outcome: "refused", submitted: "no", ...fields }));
+
+test.each([
+  ["waiting", "waiting", /turn/], ["opening", "opening", /page/], ["writing", "typing", /goes out/],
+] as const)("under way: %s", (at, outcome, words) => {
+  const trigger = only(step({ action: "open" }), step({ at: 2, step: at, action: "open" }));
+  expect([outcomeOf(trigger), explain(trigger.last)]).toEqual([outcome, expect.stringMatching(words)]);
+});
+
+test.each([
+  ["opened", { ok: true, outcome: "opened" }, /nothing to type/],
+  ["opened", { ok: true, outcome: "opened", submitted: "confirmed" }, /took this prompt/],
+  ["closed", { ok: true, outcome: "closed" }, /has ended/],
+  ["not found", { outcome: "not-found", reason: "session not open here" }, /nothing to stop/],
+  ["refused", { reason: "session live elsewhere" }, /mix the conversation up/],
+  ["uncertain", { reason: "session stop not confirmed", uncertain: true }, /may end later.*look before/],
+  ["failed", { reason: "internal error", error: "internal error: x" }, /fault of its own/],
+  ["uncertain", { reason: "internal error", uncertain: true }, /look before/],
+  ["refused", { reason: "the CLI reports a dialog open (waiting); nothing was written into it" }, /asks something/],
+  ["refused", { reason: "a new reason" }, /exact words/],
+])("versioned: %s %o", (outcome, fields, words) => {
+  const trigger = versioned(fields);
+  expect([outcomeOf(trigger), explain(trigger.last)]).toEqual([outcome, expect.stringMatching(words)]);
+});
+
+test("a request without a text has no measure of how far that came", () => {
+  expect(nothingToType(versioned({ ok: true, outcome: "opened" }).last)).toBe(true);
+  expect(nothingToType(versioned({ ok: true, outcome: "opened", submitted: "assumed" }).last)).toBe(false);
+  expect(nothingToType(versioned({}).last)).toBe(false);
+  expect(nothingToType(done({ ok: true, submitted: "no" }).last)).toBe(false);
+});
+
+test("every reason of a versioned request is explained, each in words of its own", () => {
+  const said = Object.entries(reasons).map(([name, reason]) => [name, explain(versioned({ reason }).last)]);
+  expect(said.filter(([, text]) => text === "" || /exact words|not well formed/.test(text ?? ""))).toEqual([]);
+  expect(new Set(said.map(([, text]) => text)).size).toBe(said.length);
+});
+
+test.each(["unsupported field: new.options", "prompt must be a non-empty string", "before too long (max 4 KB)"])("with its value: %s", (reason) => {
+  expect(explain(versioned({ reason }).last)).not.toMatch(/exact words|not well formed/);
+});
+
+test("a name that every object has is no reason", () => expect(explain(versioned({ reason: "toString" }).last)).toMatch(/exact words/));

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import select
 import sys
 import time
 import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Self
 
 from switchboard.common.settings import TriggerSettings
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNCERTAIN, EXIT_NO_RESULT = 0, 1, 2, 3, 4
 
+PATIENCE_SECONDS = 1.0
+"""What is done by then needs no words about waiting."""
+
+NO_PHASES: Mapping[str, str] = MappingProxyType({})
+
+_LOOK = "what became of the request is not known, look at the session before you send it again"
+
 
 class TriggerFolderError(Exception):
     """The trigger folder cannot be used. The text says what to do."""
+
+
+class UnreadableResult(TriggerFolderError):
+    """Whether there is a result, or what it says, cannot be known. The text names the file."""
 
 
 def triggers_dir() -> str:
@@ -32,9 +47,14 @@ def write_trigger(folder: str, body: dict[str, Any]) -> str:
     data = json.dumps(body).encode("ascii") + b"\n"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.rename(temporary, os.path.join(folder, f"{trigger_id}.json"))
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            os.rename(temporary, os.path.join(folder, f"{trigger_id}.json"))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
     except FileNotFoundError:
         raise TriggerFolderError(
             f"the trigger folder {folder} does not exist; start a host (`switchboard up`), or set "
@@ -51,35 +71,83 @@ def result_path(folder: str, trigger_id: str) -> str:
 
 
 def read_result(folder: str, trigger_id: str) -> dict[str, Any] | None:
-    """Return a published result, None while there is none. Raises `TriggerFolderError`."""
+    """Return a published result, None while there is none. Raises `UnreadableResult`."""
+    path = result_path(folder, trigger_id)
     try:
-        with open(result_path(folder, trigger_id), encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             result = json.load(file)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise TriggerFolderError(f"the result of {trigger_id} cannot be read: {error}") from error
-    return result if isinstance(result, dict) else {"ok": False, "error": "the result is no object"}
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None  # nor can there be a request of that name
+        raise UnreadableResult(f"the result {path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableResult(f"the result {path} is damaged ({error}): {_LOOK}") from error
+    if not isinstance(result, dict):
+        raise UnreadableResult(f"the result {path} is damaged (no JSON object): {_LOOK}")
+    return result
 
 
-def wait_result(folder: str, trigger_id: str, seconds: float, quiet: bool) -> dict[str, Any] | None:
+def read_phase(folder: str, trigger_id: str) -> str | None:
+    """Return how far a versioned request has come; None before it was begun, and where that cannot be read."""
+    try:
+        with open(os.path.join(folder, "processed", f"{trigger_id}.action.json"), encoding="utf-8") as file:
+            phase = json.load(file)["phase"]
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        return None
+    return phase if isinstance(phase, str) else None
+
+
+def wait_result(
+    folder: str, trigger_id: str, seconds: float, quiet: bool, phases: Mapping[str, str] = NO_PHASES
+) -> dict[str, Any] | None:
     """Return the result once it is published, None when it is not within `seconds`.
 
-    Says on standard error, after a moment, that it waits. Raises `TriggerFolderError`.
+    Says on standard error, after a moment, that it waits, and then how far the request is, as far as `phases` has
+    words for it. Raises `UnreadableResult`.
     """
     deadline = time.monotonic() + seconds
-    note_at = time.monotonic() + 1.0
+    notes = None if quiet else _Notes(folder, trigger_id, deadline, phases)
     with _Changes(os.path.join(folder, "processed")) as changes:
         while True:
             result = read_result(folder, trigger_id)
             now = time.monotonic()
             if result is not None or now >= deadline:
                 return result
-            if now >= note_at and not quiet:
-                left = deadline - now
-                print(f"waiting for the result of {trigger_id} (up to {left:.0f} s)…", file=sys.stderr, flush=True)
-                note_at = deadline
-            changes.wait(min(deadline, max(note_at, now)) - now)
+            wake_at = deadline if notes is None else min(deadline, notes.tell(now))
+            changes.wait(wake_at - now)
+
+
+class _Notes:
+    """What a person who waits for more than a moment is told."""
+
+    def __init__(self, folder: str, trigger_id: str, deadline: float, phases: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._id = trigger_id
+        self._deadline = deadline
+        self._phases = phases
+        self._first_at: float | None = time.monotonic() + PATIENCE_SECONDS
+        self._told: str | None = None
+
+    def tell(self, now: float) -> float:
+        """Say what there is to say; return when to be asked again if nothing changes."""
+        if self._first_at is not None:
+            if now < self._first_at:
+                return self._first_at
+            self._first_at = None
+            _note(f"waiting for the result of {self._id} (up to {self._deadline - now:.0f} s) ...")
+        phase = read_phase(self._folder, self._id) if self._phases else None
+        if phase is not None and phase != self._told:
+            self._told = phase
+            if phase in self._phases:
+                _note(f"{self._phases[phase]} ...")
+        return self._deadline
+
+
+def _note(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody reads it; the request goes on all the same
+        print(text, file=sys.stderr, flush=True)
 
 
 class _Changes:

@@ -37,9 +37,12 @@ def main(argv: Sequence[str]) -> int:
 
             open_browser(fresh_url(), os.environ)
 
+    from switchboard.cli.browser import has_screen
+
+    opens_page = web is not None and not options.no_open and has_screen(os.environ, sys.platform)
     failed = False
     try:
-        asyncio.run(run_host(HostConfig(os.environ, announce, web)))
+        asyncio.run(run_host(HostConfig(os.environ, announce, web, opens_page)))
     except* StartError as group:
         failed = True
         for error in _leaves(group):

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from switchboard.clis.profiles import CLAUDE, PROFILES
+
 Value = str | bool | None
 Scope = Literal["project", "global", "built-in"]
 
@@ -77,9 +79,19 @@ def _parts(text: str) -> list[str]:
 
 _SWITCH = "true, false, null"
 
+AGENT_CLIS = tuple(profile.name for profile in PROFILES.values() if profile.kind == "agent")
+"""What a new session can be one of."""
+
 SETTINGS: Mapping[str, Setting] = {
     setting.key: setting
     for setting in (
+        Setting(
+            "cli",
+            CLAUDE.name,
+            f"{', '.join(AGENT_CLIS)}, null",
+            "which CLI a new session runs, unless another one is asked for",
+            lambda value: value is None or value in AGENT_CLIS,
+        ),
         Setting(
             "permissionMode",
             "auto",
@@ -157,6 +169,7 @@ class Effective:
 class LaunchDefaults:
     """The launch settings of one project, as they count. Texts are empty where nothing is wanted."""
 
+    cli: str
     permission_mode: str | None
     skip_permissions: bool
     worktree: bool
@@ -204,6 +217,7 @@ def launch_defaults(stored_global: Mapping[str, object], stored_project: Mapping
         return value.strip() if isinstance(value, str) else ""
 
     return LaunchDefaults(
+        cli=text("cli") or CLAUDE.name,
         permission_mode=text("permissionMode") or None,
         skip_permissions=values["dangerouslySkipPermissions"] is True,
         worktree=values["worktree"] is True,

@@ -5,27 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
-import sys
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 from switchboard.clis.procfs import ProcFs
-from switchboard.clis.profiles import PROFILES, SHELL, CliProfile, UnsupportedStart
+from switchboard.clis.profiles import PROFILES, SHELL, CliProfile
+from switchboard.clis.project_snapshot import MarksUnavailable
 from switchboard.clis.recorded_sessions import RecordedSession
 from switchboard.clis.status_reader import StatusReader
 from switchboard.clis.transcript_files import list_sessions, resolve_session_cwd
 from switchboard.common.clock import Clock
+from switchboard.delivery.lifecycle import NAME_NOT_SAVED, OPEN_FAILED, Create, PageRefused, Resume
+from switchboard.host.launching import Launcher, Start, StartFailed
 from switchboard.page import messages
+from switchboard.page.broker import Grant
 from switchboard.page.messages import Done, SessionInfo
 from switchboard.page.session_info import session_info
-from switchboard.sessions.launch import LaunchRequest, Mode, plan_launch
-from switchboard.sessions.registry import OpenError, Registry
+from switchboard.sessions.launch import Mode
+from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
 from switchboard.sessions.stop import StopError, request_stop, wait_exit
-from switchboard.store.sqlite import LaunchRecord, Store, StoreError
+from switchboard.store.sqlite import Store, StoreError
 
 STOP_MS = 5_000
 """How long a Stop by a person may take before it is reported as not confirmed. A CLI ends within half a second."""
@@ -51,6 +52,7 @@ class HostActions:
         self._clock = clock
         self._environment = environment
         self._shutdown = shutdown
+        self._launcher = Launcher(registry, store, processes, environment)
         self._opening: dict[str, tuple[asyncio.Lock, int]] = {}
         """By session id: its lock, and how many requests have or want it."""
         self.on_opened: Callable[[Session], None] = lambda _session: None
@@ -59,8 +61,13 @@ class HostActions:
 
     # --- opening ---
 
-    async def open(self, wanted: messages.OpenSession) -> Done:
-        """Open a session, or show the one that is open under that id already."""
+    async def open(self, wanted: messages.OpenSession, grant: Grant | None = None) -> Done:
+        """Open a session, or show the one that is open under that id already.
+
+        With a grant: open what that says, in its way. Raises `PageRefused` then.
+        """
+        if grant is not None:
+            return await self._open_granted(wanted, grant)
         session_id = (wanted.session_id or str(uuid.uuid4())).lower()
         async with self._alone(session_id):
             return await self._open(wanted, session_id)
@@ -124,52 +131,107 @@ class HostActions:
         cwd: str,
     ) -> Done:
         """Start it. `argument` is the id that the CLI is given: the session's, or the job's to attach to."""
-        request = LaunchRequest(
-            mode, profile, argument, cwd, self._environment, sys.executable, wanted.columns, wanted.rows
-        )
+        name = wanted.name or self._names().get(session_id)
+        # A fork goes on under an id that the CLI makes; until its descriptor shows it, it has one of ours.
+        key = str(uuid.uuid4()) if mode == "fork" else session_id
+        start = Start(mode, profile, key, argument, cwd, name, wanted.columns, wanted.rows)
         try:
-            plan = plan_launch(request)
-            program = shutil.which(plan.argv[0], path=plan.environment.get("PATH"))
-            if program is None:
-                hint = f", or set {profile.program_variable}" if profile.program_variable else ""
-                detail = f"{plan.argv[0]} was not found; install {profile.title}{hint} and try again"
-                return Done(wanted.request, ok=False, reason="session open failed", detail=detail)
-            plan = replace(plan, argv=(os.path.abspath(program), *plan.argv[1:]))
-            name = wanted.name or self._names().get(session_id)
-            # A fork goes on under an id that the CLI makes; until its descriptor shows it, it has one of ours.
-            key = str(uuid.uuid4()) if mode == "fork" else session_id
-            session = await self._registry.open(profile, plan, key, mode, name, None)
-        except (OpenError, UnsupportedStart) as error:
-            return Done(wanted.request, ok=False, reason="session open failed", detail=str(error))
+            started = await self._launcher.start(start)
+        except StartFailed as error:
+            return Done(wanted.request, ok=False, reason=OPEN_FAILED, detail=str(error))
+        session = started.session
         self.on_opened(session)
-        return Done(wanted.request, ok=True, detail=self._record(session, wanted.name), session=session_info(session))
+        problems = [*started.warnings, *self._record(session, wanted.name)]
+        return Done(wanted.request, ok=True, detail="; ".join(problems) or None, session=session_info(session))
 
-    def _record(self, session: Session, name: str | None) -> str | None:
+    def _record(self, session: Session, name: str | None) -> list[str]:
         """Write a start down; return what went wrong with that, which changes nothing for the session."""
-        launch = LaunchRecord(
-            session.key,
-            session.generation,
-            session.profile.name,
-            session.label.cwd,
-            session.label.launched_at,
-            session.pid,
-            session.holding.start,
-            self._processes.boot_id(),
-            self._processes.pid_namespace(os.getpid()),
-        )
+        problems = []
         try:
             if name:
                 self._store.set_name(session.key, name)
-            self._store.record_launch(launch)
+            self._launcher.record(session)
         except StoreError as error:
-            return str(error)
-        return None
+            problems.append(str(error))
+        return problems
+
+    # --- opening for a versioned action ---
+
+    async def _open_granted(self, wanted: messages.OpenSession, grant: Grant) -> Done:
+        """Start what the grant says, exactly so, and no more than once. Raises `PageRefused`.
+
+        A resume resumes: it never begins anew, attaches or forks, whatever has become of the session meanwhile.
+        """
+        try:
+            start = self._granted(wanted, grant.what)
+        except StartFailed as error:
+            raise PageRefused(OPEN_FAILED, str(error)) from error
+        async with self._alone(start.key):
+            if (found := self._opened_meanwhile(start)) is None and (trouble := await grant.prepare()) is not None:
+                raise PageRefused(*trouble)
+            if (found := found or self._opened_meanwhile(start)) is not None:
+                grant.found(found)
+                return Done(wanted.request, ok=True, session=session_info(found))
+            if not os.path.isdir(start.cwd):
+                raise PageRefused("project directory does not exist", f"{start.cwd} is not a directory")
+
+            def last_look() -> None:
+                if (trouble := grant.final()) is not None:
+                    raise PageRefused(*trouble)
+
+            try:
+                started = await self._launcher.start(start, last_look)
+            except StartFailed as error:
+                raise PageRefused(OPEN_FAILED, str(error), uncertain=error.uncertain) from error
+            session = started.session
+            grant.spawned(session)
+            self.on_opened(session)
+            problems = [*started.warnings, *self._record(session, None)]
+            if isinstance(grant.what, Create):
+                try:
+                    self._store.set_name(session.key, start.name)
+                except StoreError as error:
+                    raise PageRefused(NAME_NOT_SAVED, str(error)) from error
+        return Done(wanted.request, ok=True, detail="; ".join(problems) or None, session=session_info(session))
+
+    def _granted(self, wanted: messages.OpenSession, what: Resume | Create) -> Start:
+        """Return what is to be started. Of what the page says, only the size counts."""
+        mode: Mode
+        name: str | None
+        if isinstance(what, Create):
+            profile = self._launcher.cli_of(what.project)
+            mode, key, cwd, name = "new", what.session_id, what.project, what.name
+        else:
+            closed = what.session
+            mode, profile, key, cwd = "resume", PROFILES[closed.profile], closed.session_id, closed.cwd
+            name = self._names().get(key)
+        size = wanted.columns, wanted.rows
+        return Start(mode, profile, key, key, cwd, name, *size, what.project, opened_by="trigger")
+
+    def _opened_meanwhile(self, start: Start) -> Session | None:
+        """Return the session that somebody else has opened just so. Raises `PageRefused` for any other way."""
+        found = self._open_here(start.key)
+        if found is None:
+            return None
+        resumed = found.label.launch in ("resume", "restore") and found.profile is start.profile
+        if start.mode == "resume" and resumed:
+            return found
+        how = "a plain terminal" if found.kind == "shell" else f"{found.profile.title} ({found.label.launch})"
+        raise PageRefused(OPEN_FAILED, f"it was opened another way meanwhile: {how}")
+
+    # --- what is known of sessions ---
 
     def _names(self) -> dict[str, str]:
         try:
             return self._store.names()
         except StoreError:
             return {}  # the sessions matter more than what they are called
+
+    def _projects_of(self) -> Callable[[str], str]:
+        try:
+            return self._launcher.projects_of()
+        except MarksUnavailable:
+            return lambda directory: directory
 
     def _open_here(self, session_id: str) -> Session | None:
         """Return the open session that has this id now: one that had it goes on as another conversation."""
@@ -237,6 +299,7 @@ class HostActions:
         hosted = sorted(self._registry, key=lambda session: -session.label.launched_at)
         shown = {session.key for session in hosted if session.exit is None}
         names = self._names() if found else {}
+        project_of = self._projects_of()
         recorded = [
             SessionInfo(
                 id=one.session_id.lower(),
@@ -245,7 +308,7 @@ class HostActions:
                 status="closed",
                 name=names.get(one.session_id.lower()),
                 title=one.name,
-                project=one.cwd,
+                project=project_of(one.cwd) if one.cwd else one.cwd,
                 cwd=one.cwd,
                 modified_at=one.modified_at,
             )

@@ -23,16 +23,20 @@ from switchboard.common.paths import host_socket
 from switchboard.common.settings import SettingsError, TriggerSettings, data_dir
 from switchboard.common.system_clock import SystemClock
 from switchboard.common.tasks import supervise
-from switchboard.delivery.hosted import HostedJournal, HostedTerminals
+from switchboard.delivery.hosted import HostedJournal
 from switchboard.host.actions import HostActions
 from switchboard.host.instance import HostRecord, Instance, StartError
+from switchboard.host.lifecycle import lifecycle
 from switchboard.host.log import FileLog
 from switchboard.page import messages
+from switchboard.page.broker import PageBroker
 from switchboard.page.hub import PageHub
 from switchboard.page.local_server import local_server
 from switchboard.page.web_config import WebConfig
 from switchboard.sessions.keeper_client import KeeperError
+from switchboard.sessions.lifecycle import LifecycleSessions
 from switchboard.sessions.registry import Registry
+from switchboard.sessions.schedules import Schedules
 from switchboard.sessions.session import Session
 from switchboard.sessions.status_binding import StatusBinding
 from switchboard.sessions.transcript_service import TranscriptService
@@ -49,12 +53,13 @@ class HostConfig:
     """How to run a host. `environment` is read live; `web` None: no browser page.
 
     `announce(record, fresh_url)` is called once the host is ready; `fresh_url` makes an address with a new ticket, None
-    when no browser page is served.
+    when no browser page is served. `opens_page`: it opens a page for a person, which is therefore to be expected.
     """
 
     environment: Mapping[str, str]
     announce: Callable[[HostRecord, Callable[[], str] | None], None]
     web: WebConfig | None = None
+    opens_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +121,23 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
     binding = StatusBinding(registry, readers, processes)
     actions = HostActions(registry, store, readers, processes, clock, environment, lambda _sessions: stop.set())
     actions.on_opened = binding.take_up
-    hub = PageHub(registry, actions, clock, log, __version__)
+    sessions = LifecycleSessions(registry, processes, store, binding.background_job)
+    broker = PageBroker(clock, sessions.holds, lambda: uuid.uuid4().hex)
+    hub = PageHub(registry, actions, clock, log, __version__, broker)
     parts = _Parts(registry, binding, transcripts, hub, clock, log)
     registry.listen(transcripts)
     registry.listen(hub)
     registry.listen(_Endings(store))
+    registry.listen(_Writers(store, processes))
     await stack.enter_async_context(_supervised(parts))
 
+    if config.opens_page:
+        broker.told_to_open()
     url, actions.fresh_url = await _serve_pages(config.web, stack, instance, parts)
-    terminals = HostedTerminals(registry, binding.background_job)
+    house = lifecycle(sessions, broker, store, processes, Schedules(), watcher, clock, environment)
     await stack.enter_async_context(
         TriggerWatcher(
-            terminals,
+            sessions,
             triggers_dir,
             clock=clock,
             env=environment,
@@ -135,6 +145,7 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
             watcher=watcher,
             observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
             journal=HostedJournal(registry),
+            house=house,
         )
     )
     stack.callback(hub.broadcast, messages.Notice("info", "The host is closing; sessions go on."))
@@ -260,6 +271,9 @@ def trigger_activity(progress: Progress, at: int) -> messages.TriggerActivity:
         progress.submitted,
         progress.error,
         progress.reason,
+        progress.outcome,
+        progress.uncertain,
+        progress.detail,
     )
 
 
@@ -280,3 +294,27 @@ class _Endings:
 
     def session_removed(self, session: Session) -> None:
         self._ended.discard(session.handle)
+
+
+class _Writers:
+    """Records in the store which process owns a conversation, where a shell stands between it and what was started."""
+
+    def __init__(self, store: Store, processes: ProcFs) -> None:
+        self._store = store
+        self._processes = processes
+        self._known: dict[int, tuple[int, str]] = {}
+
+    def session_changed(self, session: Session) -> None:
+        writer, started = session.writer, (session.pid, session.holding.start)
+        if writer is None or writer == started or self._known.get(session.handle) == writer:
+            return
+        self._known[session.handle] = writer
+        boot_id = self._processes.boot_id()
+        if boot_id is not None:
+            self._store.launch_writer(*started, boot_id, writer)
+
+    def session_printed(self, session: Session) -> None:
+        """Output is not recorded."""
+
+    def session_removed(self, session: Session) -> None:
+        self._known.pop(session.handle, None)

@@ -11,6 +11,7 @@ from typing import Protocol
 from switchboard.common.clock import Clock, sleep_until
 from switchboard.common.facts import Log
 from switchboard.page import messages
+from switchboard.page.broker import Grant, PageBroker
 from switchboard.page.connection import PageConnection, Transport
 from switchboard.page.messages import MessageError
 from switchboard.page.replies import strip_replies
@@ -37,9 +38,12 @@ FLUSH_SECONDS = 2.0
 
 
 class Actions(Protocol):
-    """What pages can ask of the host. Each answers with `done`, refusals included."""
+    """What pages can ask of the host. Each answers with `done`, refusals included.
 
-    async def open(self, wanted: messages.OpenSession) -> messages.Done: ...
+    `open` with a grant is a versioned action's: see `Grant` and `Opener` for what it must and may do.
+    """
+
+    async def open(self, wanted: messages.OpenSession, grant: Grant | None = None) -> messages.Done: ...
     async def stop(self, wanted: messages.StopSession) -> messages.Done: ...
     async def rename(self, wanted: messages.Rename) -> messages.Done: ...
     async def listing(self, closed: int) -> list[messages.SessionInfo]: ...
@@ -50,12 +54,15 @@ class Actions(Protocol):
 class PageHub:
     """Pages and the sessions they look at. A listener of the registry."""
 
-    def __init__(self, registry: Registry, actions: Actions, clock: Clock, log: Log, version: str) -> None:
+    def __init__(
+        self, registry: Registry, actions: Actions, clock: Clock, log: Log, version: str, broker: PageBroker
+    ) -> None:
         self._registry = registry
         self._actions = actions
         self._clock = clock
         self._log = log
         self._version = version
+        self._broker = broker
         self._pages: dict[str, PageConnection] = {}
         self._closing = False
         self._roles = Roles()
@@ -66,6 +73,7 @@ class PageHub:
     # --- listener of the registry ---
 
     def session_changed(self, session: Session) -> None:
+        self._broker.session_changed()
         for page in self._shown():
             page.session_changed(session)
 
@@ -91,6 +99,7 @@ class PageHub:
     def close(self) -> None:
         """The host is going: no further page is served, and the connected ones end once they have read all."""
         self._closing = True
+        self._broker.close()
         for page in self._pages.values():
             page.close()
 
@@ -119,6 +128,7 @@ class PageHub:
             self._pages[epoch] = page
             page.post(messages.Welcome(messages.PROTOCOL, self._version, epoch, pid))
             if hello.kind != "command":
+                self._broker.page_connected(epoch, page.post)
                 page.post(messages.Sessions(await self._actions.listing(50)))
                 for activity in self._recent:
                     page.post(activity)
@@ -210,6 +220,8 @@ class PageHub:
             return
         before = self._roles.renderer
         self._roles.gone(page.epoch)
+        if page.kind != "command":
+            self._broker.page_ended(page.epoch, on_purpose=page.left)
         for handle, owner in list(self._owners.items()):
             if owner == page.epoch:
                 del self._owners[handle]
@@ -217,6 +229,8 @@ class PageHub:
 
     def _announce_role(self, before: str | None) -> None:
         now = self._roles.renderer
+        if now != before:
+            self._broker.role_moved(now)
         if now != before and now is not None:
             self._pages[now].post(messages.Role(True))
 
@@ -234,6 +248,7 @@ class PageHub:
                 before = self._roles.renderer
                 if page.kind != "command":
                     self._roles.ready(page.epoch)
+                    self._broker.page_ready(page.epoch)
                 self._announce_role(before)
             case messages.Bye():
                 page.left = True
@@ -247,6 +262,8 @@ class PageHub:
                 page.streams.pop(handle, None)
             case messages.Focus():
                 self._focus(page, message)
+            case messages.SessionActionResult():
+                self._broker.answered(page.epoch, message)
             case messages.Hello():
                 raise MessageError("hello was said already")
             case _:
@@ -275,8 +292,10 @@ class PageHub:
         answer: messages.HostMessage
         try:
             match message:
-                case messages.OpenSession():
+                case messages.OpenSession(permit=None):
                     answer = await self._actions.open(message)
+                case messages.OpenSession():
+                    answer = await self._broker.start(page.epoch, message, self._actions.open)
                 case messages.StopSession():
                     answer = await self._actions.stop(message)
                 case messages.Rename():

@@ -8,6 +8,11 @@ Conversation: the page sends `hello`; the host answers `welcome` with the epoch 
 the page sends `ready` once it has drawn them. The first ready page holds the renderer role (`role`). Commands
 (`switchboard ls`) connect with kind `command`: they are no page and never hold the role.
 
+Requests of versioned triggers reach the page that holds the renderer role as `session_action`. The page does what a
+person's click would have done, without selecting, focusing or showing anything: it has the session's row and terminal,
+where something is to be started it sends `open` with the permit, and then it answers `session_action_result`. What it
+answers is compared with the host's own session before it is believed.
+
 Validation is strict: an unknown field, a wrong type or an oversized text is refused with `problem`, and the connection
 is closed. Nothing of a refused message takes effect.
 """
@@ -19,30 +24,22 @@ from typing import Annotated, Literal
 import msgspec
 
 # One name for everything that goes over the wire.
+from switchboard.page.action_messages import SessionAction as SessionAction
+from switchboard.page.action_messages import SessionActionResult as SessionActionResult
 from switchboard.page.byte_frames import MAX_INPUT as MAX_INPUT
 from switchboard.page.byte_frames import MessageError as MessageError
 from switchboard.page.byte_frames import decode_input as decode_input
 from switchboard.page.byte_frames import decode_output as decode_output
 from switchboard.page.byte_frames import encode_input as encode_input
 from switchboard.page.byte_frames import encode_output as encode_output
+from switchboard.page.wire_types import Columns, Handle, Path, Permit, RequestId, Rows, SessionKey
+from switchboard.page.wire_types import Message as _Message
 
 PROTOCOL = 1
 """Version of this schema. A page with another one is told so and closed."""
 
 MAX_MESSAGE = 256 * 1024
 """Largest frame a page may send, in bytes. Terminal input above `MAX_INPUT` is cut into several frames by the page."""
-
-Text = Annotated[str, msgspec.Meta(max_length=4096)]
-Path = Annotated[str, msgspec.Meta(max_length=4096)]
-RequestId = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
-Handle = Annotated[int, msgspec.Meta(ge=1, le=2**32 - 1)]
-Columns = Annotated[int, msgspec.Meta(ge=2, le=1000)]
-Rows = Annotated[int, msgspec.Meta(ge=1, le=1000)]
-
-
-class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
-    pass
-
 
 # --- what a page says --------------------------------------------------------------------------------------------
 
@@ -93,18 +90,21 @@ class Focus(_Message, tag="focus", frozen=True):
 class OpenSession(_Message, tag="open", frozen=True):
     """Open a session: `new` in `cwd`, `resume` or `fork` of `session_id`, or a plain `shell` in `cwd`.
 
-    `force` is a person's answer to "it is live elsewhere, open anyway?".
+    `force` is a person's answer to "it is live elsewhere, open anyway?". `permit`: that of the `session_action` which
+    asks for it, with its `mode` and its `tab_key` as `session_id`; null for what people do. With a permit, the size is
+    all else that counts: CLI, directory and name are those that the host issued it for.
     """
 
     request: RequestId
     mode: Literal["new", "resume", "fork", "shell"]
     profile: Annotated[str, msgspec.Meta(max_length=64)] = "agent"
-    session_id: Annotated[str, msgspec.Meta(max_length=128)] | None = None
+    session_id: SessionKey | None = None
     cwd: Path | None = None
     name: Annotated[str, msgspec.Meta(max_length=256)] | None = None
     columns: Columns = 120
     rows: Rows = 40
     force: bool = False
+    permit: Permit | None = None
 
 
 class StopSession(_Message, tag="stop", frozen=True):
@@ -160,6 +160,7 @@ PageMessage = (
     | ListSessions
     | Shutdown
     | Address
+    | SessionActionResult
     | Bye
 )
 
@@ -180,7 +181,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     `handle` is the session's number in this data directory (null for a closed one); `id` is the CLI's session id and
     may change (`/clear`); `generation` tells two terminals that had the same id apart. `status` is one of starting,
     idle, busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall
-    milliseconds. `draft`: a person's unsubmitted input is in the composer.
+    milliseconds. `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it.
     """
 
     id: str
@@ -204,6 +205,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     draft: bool = False
     attention: bool = False
     exit: ExitStatus | None = None
+    opened_by: Literal["trigger"] | None = None
 
 
 class Welcome(_Message, tag="welcome", frozen=True):
@@ -300,17 +302,24 @@ class AddressIs(_Message, tag="address_is", frozen=True):
 
 
 class TriggerActivity(_Message, tag="trigger", frozen=True):
-    """A trigger file arrived, made progress, or has its result."""
+    """A trigger file arrived, made progress, or has its result.
+
+    `outcome` (opened, closed, refused, not-found), `uncertain` (it may have taken effect although it did not succeed)
+    and `detail` (for a person) are those of a versioned request's result.
+    """
 
     name: str
     at: int
-    step: Literal["received", "waiting", "writing", "done"]
+    step: Literal["received", "waiting", "opening", "writing", "done"]
     action: str = ""
     session_id: str | None = None
     ok: bool | None = None
     submitted: str | None = None
     error: str | None = None
     reason: str | None = None
+    outcome: str | None = None
+    uncertain: bool = False
+    detail: str | None = None
 
 
 class Notice(_Message, tag="notice", frozen=True):
@@ -344,6 +353,7 @@ HostMessage = (
     | Listing
     | Done
     | AddressIs
+    | SessionAction
     | TriggerActivity
     | Notice
     | Problem

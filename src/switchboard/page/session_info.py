@@ -58,4 +58,5 @@ def session_info(session: Session) -> SessionInfo:
         draft=facts.composer is None or facts.composer.pending > 0,
         attention=session.screen.activity.attention,
         exit=None if ended is None else ExitStatus(ended.code, ended.signal),
+        opened_by="trigger" if label.opened_by == "trigger" else None,
     )

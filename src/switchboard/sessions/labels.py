@@ -26,7 +26,7 @@ class Label:
     `writer`: (process id, start identity) of the CLI that owns the conversation, once its descriptor has shown it.
     `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a
     delivery had typed without its Enter, since `delivery_at`. `request`: the one on whose behalf something was written
-    last, until it is answered.
+    last, until it is answered. `opened_by`: "trigger", or None when a person opened it.
     """
 
     key: str
@@ -50,6 +50,7 @@ class Label:
     delivery: bytes | None = None
     delivery_at: int = 0
     request: str | None = None
+    opened_by: str | None = None
 
 
 _OPTIONAL: Mapping[str, type | UnionType] = {
@@ -65,6 +66,7 @@ _OPTIONAL: Mapping[str, type | UnionType] = {
     "modes_seq": int,
     "delivery_at": int,
     "request": str | None,
+    "opened_by": str | None,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from switchboard.clis.profiles import PROFILES, SHELL, CliProfile
 from switchboard.common.clock import Clock
 from switchboard.common.facts import Log
-from switchboard.sessions.keeper_client import ExitReport, Holding, KeeperClient, KeeperError
+from switchboard.sessions.keeper_client import ExitReport, Holding, KeeperClient, KeeperError, KeeperGoneError
 from switchboard.sessions.labels import Label, decode_label, encode_label
 from switchboard.sessions.launch import LaunchPlan
 from switchboard.sessions.session import Session, SessionHooks
@@ -29,7 +29,14 @@ class Listener(Protocol):
 
 
 class OpenError(Exception):
-    """A session could not be opened. The text says why and what to do."""
+    """A session could not be opened. The text says why and what to do.
+
+    `uncertain`: the keeper went away while it was starting it, so it may have been started.
+    """
+
+    def __init__(self, text: str, *, uncertain: bool = False) -> None:
+        super().__init__(text)
+        self.uncertain = uncertain
 
 
 class Registry:
@@ -108,9 +115,26 @@ class Registry:
             self._forget(holding.handle)
 
     async def open(
-        self, profile: CliProfile, plan: LaunchPlan, session_id: str, launch: str, name: str | None, project: str | None
+        self,
+        profile: CliProfile,
+        plan: LaunchPlan,
+        session_id: str,
+        launch: str,
+        name: str | None,
+        project: str | None,
+        last_look: Callable[[], None] = lambda: None,
+        opened_by: str | None = None,
     ) -> Session:
-        """Start a session and return it. Raises `OpenError`."""
+        """Start a session and return it. Raises `OpenError`.
+
+        `last_look` is called right before the keeper is told to start it, with no wait in between; what it raises ends
+        the attempt, and nothing is started.
+        """
+        try:
+            await self.connect()
+        except (KeeperError, TimeoutError) as error:
+            raise OpenError(str(error) or "the session keeper did not answer in time") from error
+        last_look()
         label = Label(
             key=session_id.lower(),
             profile=profile.name,
@@ -122,14 +146,14 @@ class Registry:
             name=name,
             columns=plan.columns,
             rows=plan.rows,
+            opened_by=opened_by,
         )
         try:
-            await self.connect()
             holding = await self._keeper.spawn(
                 plan.argv, plan.cwd, plan.environment, plan.columns, plan.rows, encode_label(label)
             )
-        except (KeeperError, TimeoutError) as error:
-            raise OpenError(str(error) or "the session keeper did not answer in time") from error
+        except KeeperError as error:
+            raise OpenError(str(error), uncertain=isinstance(error, KeeperGoneError)) from error
         return self._add(holding, profile, label, adopted=False)
 
     def _next_generation(self) -> int:

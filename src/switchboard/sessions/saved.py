@@ -37,6 +37,21 @@ def recorded_launches(store: Store) -> Callable[[int, str], Sequence[LaunchEvide
     return launches
 
 
+def known_session(store: Store) -> Callable[[str], bool]:
+    """Return what `SessionLookup` wants to be told. A database that cannot be read says that a session may be known:
+
+    then its missing transcript is a refusal, and not the claim that nobody has heard of it.
+    """
+
+    def known(session_id: str) -> bool:
+        try:
+            return store.knows_session(session_id)
+        except StoreError:
+            return True
+
+    return known
+
+
 def project_marks(store: Store) -> Callable[[], Sequence[ProjectMark]]:
     """Return what `ProjectSnapshots` wants to be told of people's wishes. It raises `MarksUnavailable`."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
-from switchboard.clis.profiles import CliProfile
+from switchboard.clis.profiles import CliProfile, Kind
 from switchboard.common.clock import Clock
 from switchboard.common.facts import CliStatus, Facts, TurnEvidence, Typing
 from switchboard.common.feed import Feed
@@ -177,6 +177,32 @@ class Session:
     @property
     def pid(self) -> int:
         return self.holding.pid
+
+    @property
+    def kind(self) -> Kind:
+        """Agent CLI, plain terminal, or a terminal that is attached to a background job."""
+        return self.profile.kind
+
+    @property
+    def publishes(self) -> bool:
+        """Whether its CLI publishes its state."""
+        return self.profile.publishes
+
+    @property
+    def launched_at(self) -> int:
+        """Wall milliseconds immediately before its process was started."""
+        return self.label.launched_at
+
+    @property
+    def writer(self) -> tuple[int, str] | None:
+        """(number, start) of the process that owns the conversation, once its descriptor has shown it."""
+        return self.label.writer
+
+    @property
+    def processes(self) -> frozenset[tuple[int, str]]:
+        """(number, start) of what was started here and of the writer: its own processes, and no others."""
+        started = (self.pid, self.holding.start)
+        return frozenset({started} if self.writer is None else {started, self.writer})
 
     @property
     def ring(self) -> Ring:

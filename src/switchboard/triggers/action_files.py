@@ -194,7 +194,7 @@ class ActionFiles:
 
         Each is tried even when the one before could not be removed: the result keeps the action from being repeated.
         """
-        removals: list[tuple[str, Callable[[], None]]] = [("request", partial(self._spool.remove, f"{stem}.json"))]
+        removals: list[tuple[str, Callable[[], object]]] = [("request", partial(self._spool.remove, f"{stem}.json"))]
         if is_request_id(stem):
             removals.insert(0, ("unfinished file", partial(self._spool.remove_leftovers, stem)))
             removals.append(("marker", partial(self._spool.remove_marker, stem)))

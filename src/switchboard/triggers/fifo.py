@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self
 
+from switchboard.common.clock import FOREVER, Clock, Instant
 from switchboard.delivery import reasons
 from switchboard.delivery.record import Halt, Trouble
 
@@ -25,17 +27,18 @@ class SessionFifo:
         self._waiting = 0
         self._closed = False
 
-    async def acquire(self, session_id: str) -> Ticket:
+    async def acquire(self, session_id: str, clock: Clock | None = None, until: Instant = FOREVER) -> Ticket:
         """Return when every earlier request for the same session is done. Release the ticket on every path.
 
-        A caller that is cancelled while it waits leaves no trace. Raises `Halt(CLOSING)` once the queue is closed.
+        A caller that is cancelled while it waits leaves no trace. Raises `Halt(CLOSING)` once the queue is closed, and
+        `Halt(DEADLINE)` for a turn that has not come at the instant `until` of `clock`.
         """
         if self._closed:
             raise Halt(Trouble.CLOSING, reasons.CLOSING)
         ticket = Ticket(self, session_id)
         self._tickets.append(ticket)
         if not self._is_first(ticket):
-            await self._turn(ticket)
+            await self._turn(ticket, clock, until)
         return ticket
 
     def close(self) -> None:
@@ -45,16 +48,19 @@ class SessionFifo:
             if ticket.turn is not None and not ticket.turn.done():
                 ticket.turn.set_exception(Halt(Trouble.CLOSING, reasons.CLOSING))
 
-    async def _turn(self, ticket: Ticket) -> None:
-        ticket.turn = asyncio.get_running_loop().create_future()
+    async def _turn(self, ticket: Ticket, clock: Clock | None, until: Instant) -> None:
+        turn = ticket.turn = asyncio.get_running_loop().create_future()
+        timer = None if clock is None else clock.call_at(until, partial(_expire, turn))
         self._waiting += 1
         try:
-            await ticket.turn
+            await turn
         except BaseException:
             self.leave(ticket)
             raise
         finally:
             self._waiting -= 1
+            if timer is not None:
+                timer.cancel()
 
     def leave(self, ticket: Ticket) -> None:
         """A ticket is given back, used or not: whoever waited for it has its turn."""
@@ -74,6 +80,11 @@ class SessionFifo:
             if self._key_of(earlier.session_id) == key:
                 return False
         return True
+
+
+def _expire(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_exception(Halt(Trouble.DEADLINE))
 
 
 class Ticket:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Container
-from contextlib import suppress
 from functools import partial
 
 from switchboard.common.strict_json import JsonSyntaxError, JsonValue, decode_utf8, parse
@@ -21,15 +20,21 @@ from switchboard.triggers.intake import Intake, Skipped
 from switchboard.triggers.journal import Journal, NoJournal
 from switchboard.triggers.legacy import LegacyAction, as_result, interrupted
 from switchboard.triggers.legacy_schema import Refusal
-from switchboard.triggers.progress import Observer, Progress, done, received
+from switchboard.triggers.lifecycle_port import Lifecycle
+from switchboard.triggers.progress import Observer, Teller
 from switchboard.triggers.publisher import Publisher
 from switchboard.triggers.results import Result, refused
 from switchboard.triggers.say import Reporter
 from switchboard.triggers.spool import Identity, Spool
+from switchboard.triggers.v1_handler import VersionedHandler
+from switchboard.triggers.v1_schema import Family, family
 
 
 class RequestHandler:
-    """Carries out requests, each session's one after another."""
+    """Carries out requests, each session's one after another.
+
+    `house`: what versioned requests need; without it they are refused. Its sessions are the `terminals`.
+    """
 
     def __init__(
         self,
@@ -40,6 +45,7 @@ class RequestHandler:
         say: Reporter,
         observe: Observer | None = None,
         journal: Journal | None = None,
+        house: Lifecycle | None = None,
     ) -> None:
         self._terminals = terminals
         self._spool = spool
@@ -48,8 +54,8 @@ class RequestHandler:
         self._say = say
         self._publisher = Publisher(spool, desk)
         self._fifo = SessionFifo(terminals.lock_key)
-        self._observe = observe
-        self._begun: dict[str, Progress] = {}
+        self._teller = Teller(observe)
+        self._versioned = VersionedHandler(house, spool, admission, desk, self._fifo, self._teller, say)
         self.renewed: set[str] = set()
         """Names under which another request has come since the last one was answered; the watcher takes them up."""
         self._journal = journal or NoJournal()
@@ -59,6 +65,10 @@ class RequestHandler:
         """Requests that wait for their session's turn are answered now."""
         self._fifo.close()
 
+    def interrupted_names(self) -> list[str]:
+        """The names whose actions an earlier host had begun, whether or not their files are still there."""
+        return self._versioned.interrupted_names()
+
     def settle_all_but(self, names: Container[str]) -> None:
         """Of what an earlier process left behind, only these are still there: a new file of a name is a new request."""
         for name in [name for name in self._left if name not in names]:
@@ -67,6 +77,8 @@ class RequestHandler:
 
     async def handle(self, name: str, intake: Intake) -> None:
         """See one request through."""
+        if not await self._versioned.is_open(name):
+            return
         if name in self._left:
             await self._answer(name, interrupted(self._body(name), enter_written=self._left.pop(name)))
             self._journal.settle(name)
@@ -83,8 +95,10 @@ class RequestHandler:
         if isinstance(taken, Refusal):
             await self._answer(name, as_result(taken, {}))
             return
-        if self._observe is not None:
-            self._tell(received(_stem(name), taken.value))
+        self._teller.received(_stem(name), taken.value)
+        if family(taken.value) is not Family.LEGACY:
+            await self._versioned.handle(name, taken)
+            return
         action = LegacyAction(
             taken.value, self._terminals, self._fifo, self._desk, partial(self._journal.working, request=name)
         )
@@ -132,17 +146,9 @@ class RequestHandler:
             self._say.info(f"{name!r}: delivered, submitted: {result['submitted']}")
         else:
             self._say.warning(f"{name!r}: {result['error']}")
-        if self._observe is not None:
-            self._tell(done(_stem(name), result, self._begun.pop(_stem(name), None)))
+        self._teller.done(_stem(name), result)
         if failure is not None:
             self._say.error(f"{name!r}: its result could not be published ({failure}); it is not carried out again")
-
-    def _tell(self, progress: Progress) -> None:
-        if progress.step != "done":
-            self._begun[progress.name] = progress
-        if self._observe is not None:
-            with suppress(Exception):
-                self._observe(progress)
 
     def _remove(self, name: str, answered: Identity | None) -> None:
         """Remove the answered file, at once: who has seen the result may use the name for a new request."""

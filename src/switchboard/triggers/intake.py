@@ -7,7 +7,7 @@ does not parse is read again as `partial` says.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from switchboard.common.clock import Clock, Instant
 from switchboard.common.folder_watch import FolderEvent
@@ -24,9 +24,10 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a request file holds, parsed."""
+    """What a request file holds, parsed. `modified_ns`: when it was written, as seen when it was read."""
 
     value: JsonValue
+    modified_ns: int = field(default=0, compare=False)
 
 
 class Skipped(Exception):
@@ -76,7 +77,7 @@ class Intake:
             if len(content) > MAX_REQUEST_BYTES:
                 return Refusal(reasons.TOO_LARGE)
             try:
-                return Body(parse(decode_utf8(content)))
+                return Body(parse(decode_utf8(content)), look.modified_ns)
             except JsonSyntaxError as error:
                 again_at = self._next_look(look)
                 if again_at is None:

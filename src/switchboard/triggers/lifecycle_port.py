@@ -5,26 +5,34 @@ its registry and its pages; tests implement them over terminals in memory.
 
 Theory of operation. Every open, also of a session that is open already, is acknowledged by the page that holds the
 renderer role: it has the session's row and terminal then, and has selected nothing. A start happens on the host's side
-of that conversation, while the page's own opening is under way; `Spawn` tells the two moments of it that count. What
+of that conversation, while the page's own opening is under way; `Guards` are asked then, and `spawned` is told. What
 the page answers is no proof by itself: the answer is compared with the host's own session before it is believed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Protocol
 
+from switchboard.clis.closed_sessions import ClosedOutcome, ClosedSession
+from switchboard.clis.liveness import Liveness
+from switchboard.clis.projects import Admission
 from switchboard.common.clock import Instant
 from switchboard.delivery.lifecycle import Create, Guards, HostedTarget, PageRefused, Resume, Trouble
 from switchboard.delivery.port import Terminals
 
 __all__ = [
+    "ClosedSessions",
     "Create",
     "Guards",
     "HostedSessions",
     "HostedTarget",
+    "Lifecycle",
+    "LivenessQuestion",
     "Page",
     "PageRefused",
+    "Projects",
     "Resume",
     "Trouble",
 ]
@@ -78,3 +86,49 @@ class Page(Protocol):
         followed by a `PageRefused` all the same. Raises `PageRefused`; before `spawned` was called nothing was started,
         except where it says `uncertain`. A cancelled call takes the permission back: nothing starts later.
         """
+
+
+class LivenessQuestion(Protocol):
+    """Whether a session is live elsewhere: `sessions.liveness_check.LivenessCheck`."""
+
+    async def check(self, session_id: str, deadline: Instant, exclude: Collection[tuple[int, str]] = ()) -> Liveness:
+        """Return the answer; unknown when it is not certain by `deadline`."""
+
+    def check_now(self, session_id: str, exclude: Collection[tuple[int, str]] = ()) -> Liveness:
+        """Return the same without any wait, for the moment before a start."""
+
+
+class ClosedSessions(Protocol):
+    """What sessions that are not open turn out to be: `clis.session_lookup.SessionLookup`."""
+
+    async def resolve(self, session_id: str, deadline: Instant) -> ClosedOutcome:
+        """Return what a session that is not open is."""
+
+    def recheck(self, session: ClosedSession) -> ClosedOutcome:
+        """Return the session when nothing has changed about it, else what it is now. Waits for nothing."""
+
+
+class Projects(Protocol):
+    """Where sessions may be opened: `clis.project_snapshot.ProjectSnapshots`."""
+
+    async def admit(self, project: str, directory: str, deadline: Instant) -> Admission:
+        """Return whether a session may be opened in a project; `directory`: where it is to run."""
+
+    async def admit_resume(self, cwd: str, deadline: Instant) -> Admission:
+        """Return whether a session may be resumed in its recorded directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """All that versioned requests need. `sessions` are the very terminals that the watcher delivers to.
+
+    `new_id` makes an id that no session has, a lower-case UUID. `is_directory`: whether one is there now.
+    """
+
+    sessions: HostedSessions
+    page: Page
+    liveness: LivenessQuestion
+    closed: ClosedSessions
+    projects: Projects
+    new_id: Callable[[], str]
+    is_directory: Callable[[str], bool]

@@ -167,7 +167,7 @@ def shape_refused(refusal: ShapeRefusal) -> Result:
     return failed(refusal.subject, refusal.reason)
 
 
-def delivery_failed(subject: Subject, effects: Effects) -> Result:
+def delivery_failed(subject: Subject, effects: Effects, detail: str | None = None) -> Result:
     """The text could not be delivered in full; what is known of it is in `effects.typed`.
 
     For an open, the deadline has a reason of its own once something was written; else delivery's exact reason counts,
@@ -176,12 +176,12 @@ def delivery_failed(subject: Subject, effects: Effects) -> Result:
     """
     typed = effects.typed
     if subject.mode is Mode.STOP:
-        return note_not_finished(subject, effects)
+        return note_not_finished(subject, effects, detail)
     if typed.timed_out and (typed.wrote or typed.error is None):
-        return failed(subject, reasons.TIMED_OUT, effects, uncertain=typed.enter_written)
+        return failed(subject, reasons.TIMED_OUT, effects, detail=detail, uncertain=typed.enter_written)
     reason = typed.reason or typed.error or reasons.FAULT
     uncertain = typed.enter_written and reason in reasons.MAYBE_UNCERTAIN
-    return failed(subject, reason, effects, uncertain=uncertain)
+    return failed(subject, reason, effects, detail=detail, uncertain=uncertain)
 
 
 def note_not_finished(subject: Subject, effects: Effects, detail: str | None = None) -> Result:

@@ -26,6 +26,7 @@ from switchboard.triggers.admission import REQUEST_SUFFIX, Admission, Offer, is_
 from switchboard.triggers.handler import RequestHandler
 from switchboard.triggers.intake import Intake
 from switchboard.triggers.journal import Journal, NoJournal
+from switchboard.triggers.lifecycle_port import Lifecycle
 from switchboard.triggers.partial import Arrival
 from switchboard.triggers.progress import Observer
 from switchboard.triggers.say import Reporter, Silent
@@ -41,7 +42,8 @@ class TriggerWatcher:
 
     `folder`: default is what the environment says. `env`: read at each use, default the process's own. `watcher`: a
     folder watcher to share; without one, the system's best is opened and closed with this object. `journal`: for
-    terminals that outlive this process.
+    terminals that outlive this process. `house`: what versioned requests need, around the same terminals; without it
+    they are refused.
     Used as `async with TriggerWatcher(...)`, or with `start` and `close`. Belongs to one event loop.
     """
 
@@ -56,6 +58,7 @@ class TriggerWatcher:
         watcher: FolderWatcher | None = None,
         observe: Observer | None = None,
         journal: Journal | None = None,
+        house: Lifecycle | None = None,
     ) -> None:
         settings = TriggerSettings(os.environ if env is None else env)
         self._desk = Desk(SystemClock() if clock is None else clock, settings)
@@ -63,7 +66,7 @@ class TriggerWatcher:
         self._say = Reporter(Silent() if log is None else log)
         self._admission = Admission()
         self._handler = RequestHandler(
-            terminals, self._spool, self._admission, self._desk, self._say, observe, journal or NoJournal()
+            terminals, self._spool, self._admission, self._desk, self._say, observe, journal or NoJournal(), house
         )
         self._shared = watcher
         self._own: FolderWatcher | None = None
@@ -95,6 +98,8 @@ class TriggerWatcher:
             self._say.error(self.problem)
             return
         self._say.info(f"watching {self._spool.folder}")
+        for name in self._handler.interrupted_names():
+            self._offer(name, Arrival())
         self._scan()
         self._handler.settle_all_but(self._intakes)
 

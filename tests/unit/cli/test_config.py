@@ -64,7 +64,7 @@ def test_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
         (["set", "chrome", "yes"], "chrome cannot be 'yes'; allowed: true, false, null"),
         (["set", "preLaunchCmd", "a;b"], "preLaunchCmd cannot be 'a;b'; allowed: letters, digits, blanks and"),
         (["set", "mcpEmulation", "true"], "is not built"),
-        (["set", "nonesuch", "1"], "there is no setting 'nonesuch'; there are: permissionMode"),
+        (["set", "nonesuch", "1"], "there is no setting 'nonesuch'; there are: cli, permissionMode"),
         (["get", "nonesuch"], "there is no setting 'nonesuch'"),
         (["unset", "nonesuch"], "there is no setting 'nonesuch'"),
         (["get", "--project", "/no/such/folder"], "/no/such/folder is no directory"),

@@ -2,13 +2,18 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import pytest
 
+from switchboard.cli import triggers
 from switchboard.cli.triggers import (
     TriggerFolderError,
+    UnreadableResult,
     exit_code,
+    read_phase,
     read_result,
     result_path,
     wait_result,
@@ -53,11 +58,52 @@ def test_a_result_is_read_once_it_is_there(tmp_path: Path) -> None:
     path = Path(result_path(str(tmp_path), "a"))
     path.write_text('{"ok":true}')
     assert wait_result(str(tmp_path), "a", 0.0, quiet=True) == {"ok": True}
-    path.write_text("[]")
-    assert read_result(str(tmp_path), "a") == {"ok": False, "error": "the result is no object"}
-    path.write_text("{")
-    with pytest.raises(TriggerFolderError, match="cannot be read"):
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"{", "is damaged (Expecting property name"),
+        (b"", "is damaged (Expecting value"),
+        (b"\xff", "is damaged ('utf-8' codec"),
+        (b"[]", "is damaged (no JSON object)"),
+        (b"[" * 100_000, "is damaged (maximum recursion"),
+        (None, "cannot be read: Is a directory"),
+    ],
+    ids=["cut short", "empty", "no text", "a list", "deep", "a folder"],
+)
+def test_a_result_that_says_nothing_names_its_file(tmp_path: Path, content: bytes | None, text: str) -> None:
+    path = Path(result_path(str(tmp_path), "a"))
+    if content is None:
+        path.mkdir(parents=True)
+    else:
+        path.parent.mkdir()
+        path.write_bytes(content)
+    with pytest.raises(UnreadableResult) as raised:
         read_result(str(tmp_path), "a")
+    assert str(raised.value).startswith(f"the result {path} {text}")
+
+
+@pytest.mark.parametrize("fails", ["write", "rename"])
+def test_a_request_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    if fails == "rename":
+        monkeypatch.setattr(os, "rename", full)
+    else:
+        opened = os.fdopen
+
+        def open_full(descriptor: int, mode: str) -> object:
+            os.close(descriptor)
+            return opened(os.open("/dev/full", os.O_WRONLY), mode)
+
+        monkeypatch.setattr(os, "fdopen", open_full)
+    with pytest.raises(TriggerFolderError, match="cannot be written: No space left on device"):
+        write_trigger(str(tmp_path), {})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_waiting_wakes_when_the_result_is_renamed_into_place(tmp_path: Path) -> None:
@@ -80,3 +126,74 @@ def test_waiting_ends_without_a_result(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "processed").mkdir()
     assert wait_result(str(tmp_path), "a", 0.01, quiet=False) is None
     assert capsys.readouterr().err == ""
+
+
+class Waited:
+    """Stands in for clock and watch: each wait takes a second at most, and then the next thing happens."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, events: list[Callable[[], object]]) -> None:
+        self.now = 100.0
+        self.waits: list[float] = []
+        self._events = events
+        monkeypatch.setattr(triggers.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(triggers, "_Changes", lambda _folder: self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was opened."""
+
+    def wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.now += min(seconds, 1.0) if self._events else seconds
+        if self._events:
+            self._events.pop(0)()
+
+
+PHASES = {"claimed": "opening", "enter-written": "typed"}
+
+
+@pytest.mark.parametrize(
+    ("quiet", "said"),
+    [(False, ["waiting for the result of a (up to 29 s) ...", "opening ...", "typed ..."]), (True, [])],
+    ids=["told", "quiet"],
+)
+def test_who_waits_is_told_how_far_it_is(
+    tmp_path: Path, quiet: bool, said: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "processed").mkdir()
+    marker = tmp_path / "processed" / "a.action.json"
+
+    def phase(name: object) -> Callable[[], object]:
+        return lambda: marker.write_text(json.dumps({"phase": name}))
+
+    def result() -> None:
+        Path(result_path(str(tmp_path), "a")).write_text('{"ok":true}')
+
+    Waited(monkeypatch, [phase("claimed"), phase("claimed"), phase("spawned"), phase("enter-written"), result])
+    assert wait_result(str(tmp_path), "a", 30.0, quiet, PHASES) == {"ok": True}
+    assert capsys.readouterr().err.splitlines() == said
+
+
+def test_what_is_done_in_a_moment_needs_no_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "processed").mkdir()
+    (tmp_path / "processed" / "a.action.json").write_text('{"phase":"claimed"}')
+    waited = Waited(monkeypatch, [])
+    assert wait_result(str(tmp_path), "a", 0.9, quiet=False, phases=PHASES) is None
+    assert capsys.readouterr().err == ""
+    assert sum(waited.waits) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"\xff", b"[" * 100_000, b"[]", b"{}", b'{"phase":5}'],
+    ids=["none", "empty", "no text", "deep", "a list", "no phase", "a number"],
+)
+def test_a_phase_that_cannot_be_read_is_none(tmp_path: Path, content: bytes | None) -> None:
+    (tmp_path / "processed").mkdir()
+    if content is not None:
+        (tmp_path / "processed" / "a.action.json").write_bytes(content)
+    assert read_phase(str(tmp_path), "a") is None

@@ -10,7 +10,7 @@ from switchboard.clis.launch_options import NO_WORKTREE, LaunchOptions, launch_o
 from switchboard.clis.launch_settings import LaunchDefaults
 from switchboard.clis.profiles import AGENT, CLAUDE, CODEX, CliProfile
 
-NOTHING = LaunchDefaults(None, False, False, "", False, False, "", (), "auto")
+NOTHING = LaunchDefaults("claude", None, False, False, "", False, False, "", (), "auto")
 
 
 def options(

@@ -21,6 +21,7 @@ from switchboard.clis.launch_settings import (
 )
 
 BUILT_IN = {
+    "cli": "claude",
     "permissionMode": "auto",
     "dangerouslySkipPermissions": False,
     "worktree": False,
@@ -35,6 +36,7 @@ BUILT_IN = {
 }
 
 SAMPLES = {
+    "cli": ("agent", "codex"),
     "permissionMode": ("plan", "dontAsk"),
     "dangerouslySkipPermissions": (True, False),
     "worktree": (True, False),
@@ -85,6 +87,7 @@ def test_settings_of_other_versions_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
+        *(("cli", name) for name in ("claude", "agent", "codex", "gemini", "opencode", None)),
         *(("permissionMode", mode) for mode in (*PERMISSION_MODES, None)),
         *itertools.product(
             ("dangerouslySkipPermissions", "worktree", "chrome", "sandbox", "remoteTriggers"), (True, False, None)
@@ -106,6 +109,7 @@ def test_allowed_values(key: str, value: str | bool | None) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
+        *(("cli", value) for value in ("", "shell", "attach", "Claude", "/usr/bin/claude", True)),
         *(("permissionMode", value) for value in ("", "default", "Auto", True, 1, [], {})),
         *itertools.product(
             ("dangerouslySkipPermissions", "worktree", "chrome", "sandbox"), ("true", "", 1, 0, "yes", [True])
@@ -144,7 +148,7 @@ def test_other_values_are_refused_with_what_is_allowed(key: str, value: object) 
 
 
 def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InvalidSetting, match="there is no setting 'permisionMode'; there are: permissionMode, "):
+    with pytest.raises(InvalidSetting, match="there is no setting 'permisionMode'; there are: cli, permissionMode, "):
         check("permisionMode", "auto")
 
 
@@ -184,11 +188,11 @@ def test_a_damaged_value_behind_a_good_one_does_not_count() -> None:
 
 
 def test_what_a_session_is_started_with() -> None:
-    assert launch_defaults({}, {}) == LaunchDefaults("auto", False, False, "", False, False, "", (), "auto")
+    assert launch_defaults({}, {}) == LaunchDefaults("claude", "auto", False, False, "", False, False, "", (), "auto")
     assert launch_defaults(
         {"permissionMode": "plan", "addDirs": "/a, /b", "worktree": True, "preLaunchCmd": " x "},
-        {"permissionMode": None, "worktreeName": "w", "chrome": True, "shellProfile": None},
-    ) == LaunchDefaults(None, False, True, "w", True, False, "x", ("/a", "/b"), "auto")
+        {"cli": "agent", "permissionMode": None, "worktreeName": "w", "chrome": True, "shellProfile": None},
+    ) == LaunchDefaults("agent", None, False, True, "w", True, False, "x", ("/a", "/b"), "auto")
 
 
 @given(st.text())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,124 +11,19 @@ from typing import Any
 
 import pytest
 from tests.support.fake_clock import START
-from tests.support.fake_folder_watcher import FakeFolderWatcher
-from tests.support.fake_procfs import FakeProcesses
-from tests.support.sessions import ID, House, house, until
+from tests.support.host_actions import AUTO, OTHER
+from tests.support.host_actions import ActionsRig as Rig
+from tests.support.sessions import ID, house, until
 
-from switchboard.clis.status_reader import StatusReader
 from switchboard.clis.transcript_files import folder_of
 from switchboard.host import actions as module
-from switchboard.host.actions import STOP_MS, HostActions
+from switchboard.host.actions import STOP_MS
 from switchboard.page import messages
-from switchboard.page.messages import Done, ExitStatus, OpenSession, Rename, SessionInfo, Shutdown, StopSession
+from switchboard.page.messages import Done, ExitStatus, Rename, SessionInfo, Shutdown, StopSession
 from switchboard.sessions.keeper_client import KeeperError
 from switchboard.sessions.session import Session
 from switchboard.sessions.stop import DETACH, StopError
-from switchboard.store.sqlite import Store
-
-OTHER = "0d6f3a52-0000-4000-8000-00000000000b"
-
-
-class Rig:
-    """The actions over a registry whose sessions the test plays, with a folder for everything."""
-
-    def __init__(self, root: Path, home: House) -> None:
-        self.root = root
-        self.home = home
-        self.registry = home.registry
-        self.clock = home.clock
-        self.project = root / "project"
-        self.bin = root / "bin"
-        self.claude = root / "claude"
-        for folder in (self.project, self.bin, self.claude / "sessions", self.claude / "projects", root / "agent"):
-            folder.mkdir(parents=True)
-        self.program = self.install("claude")
-        self.environment = {
-            "PATH": str(self.bin),
-            "HOME": str(root),
-            "CLAUDE_CONFIG_DIR": str(self.claude),
-            "SWITCHBOARD_AGENT_HOME": str(root / "agent"),
-            "SHELL": self.install("a-shell"),
-        }
-        self.path = root / "switchboard.db"
-        self.store = Store(str(self.path), START)
-        self.processes = FakeProcesses(root / "proc")
-        self.watcher = FakeFolderWatcher()
-        sessions = str(self.claude / "sessions")
-        self.reader = StatusReader(sessions, self.watcher, self.clock, self.processes.door(), home.log)
-        self.shutdowns: list[bool] = []
-        self.opened: list[Session] = []
-        self.actions = HostActions(
-            self.registry,
-            self.store,
-            {"claude": self.reader},
-            self.processes.door(),
-            self.clock,
-            self.environment,
-            self.shutdowns.append,
-        )
-        self.actions.on_opened = self.opened.append
-
-    def install(self, name: str) -> str:
-        path = self.bin / name
-        path.write_text("#!/bin/sh\n")
-        path.chmod(0o755)
-        return str(path)
-
-    def record(self, session_id: str = ID, cwd: Path | None = None, text: str = "hello", at: int = 0) -> Path:
-        """A transcript of Claude Code, written in `cwd` (default: the project)."""
-        cwd = cwd or self.project
-        path = self.claude / "projects" / folder_of(str(cwd)) / f"{session_id}.jsonl"
-        path.parent.mkdir(exist_ok=True)
-        row = {
-            "type": "user",
-            "cwd": str(cwd),
-            "timestamp": "2026-09-21T14:13:20.000Z",
-            "message": {"content": text},
-        }
-        path.write_text(json.dumps(row) + "\n")
-        if at:
-            os.utime(path, (at, at))
-        return path
-
-    def publish(self, pid: int, session_id: str = ID, **fields: Any) -> None:
-        """A running Claude Code, as its descriptor shows it."""
-        self.processes.add(pid)
-        body = {"pid": pid, "sessionId": session_id, "status": "idle", "procStart": "1000", **fields}
-        (self.claude / "sessions" / f"{pid}.json").write_text(json.dumps(body))
-        self.reader.start()
-        self.watcher.tell(str(self.claude / "sessions"), f"{pid}.json")
-
-    async def open(self, mode: str = "new", **fields: Any) -> Done:
-        return await self.actions.open(self.wanted(mode, **fields))
-
-    def wanted(self, mode: str = "new", **fields: Any) -> OpenSession:
-        given = {"profile": "claude", "cwd": str(self.project) if mode in ("new", "shell") else None, **fields}
-        return OpenSession(7, mode, **given)  # type: ignore[arg-type]  # a text of a table
-
-    async def session(self, **fields: Any) -> Session:
-        """Open a session; return it."""
-        done = await self.open(**fields)
-        assert done.ok, done
-        assert done.session is not None
-        assert done.session.handle is not None
-        session = self.registry.by_handle(done.session.handle)
-        assert session is not None
-        return session
-
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        connection = sqlite3.connect(self.path)
-        try:
-            return connection.execute(query).fetchall()
-        finally:
-            connection.close()
-
-    def spoil(self) -> None:
-        """Break the database under the running host."""
-        connection = sqlite3.connect(self.path)
-        connection.execute("drop table session_meta")
-        connection.execute("drop table launch")
-        connection.close()
+from switchboard.store.sqlite import project_scope
 
 
 @pytest.fixture
@@ -151,16 +44,15 @@ def refused(done: Done) -> tuple[str | None, str | None]:
 
 
 async def test_a_new_session_is_started_recorded_and_told(rig: Rig) -> None:
-    rig.processes.add(os.getpid(), namespace="pid:[77]")
-    (rig.root / "proc" / "sys" / "kernel" / "random").mkdir(parents=True)
-    (rig.root / "proc" / "sys" / "kernel" / "random" / "boot_id").write_text("the-boot\n")
+    (rig.root / "proc").mkdir()
+    rig.processes.machine(boot_id="the-boot", namespace="pid:[77]", init_start="900")
     done = await rig.open(name="a name", columns=100, rows=30)
     (session,) = rig.registry
     assert done == Done(7, ok=True, session=done.session)
     assert done.session is not None
     assert (done.session.id, done.session.name, done.session.cwd) == (session.key, "a name", str(rig.project))
     (spawn,) = rig.home.keeper.spawned
-    assert spawn.argv == (rig.program, "--session-id", session.key)
+    assert spawn.argv == (rig.program, "--session-id", session.key, *AUTO)
     assert (spawn.cwd, spawn.size) == (str(rig.project), (100, 30))
     assert spawn.env["TERM"] == "xterm-256color"
     assert rig.opened == [session]
@@ -168,7 +60,7 @@ async def test_a_new_session_is_started_recorded_and_told(rig: Rig) -> None:
     assert rig.rows("select * from launch") == [
         (
             *(session.key, session.generation, "claude", str(rig.project), START, session.pid),
-            *(session.holding.start, "the-boot", "pid:[77]", None),
+            *(session.holding.start, "the-boot", "pid:[77]", None, "900", None, None),
         )
     ]
 
@@ -210,7 +102,7 @@ async def test_a_recorded_session_is_resumed_where_it_was(rig: Rig) -> None:
     rig.record()
     rig.store.set_name(ID, "kept")
     session = await rig.session(mode="resume", session_id=ID.upper(), cwd="/elsewhere")
-    assert rig.home.keeper.spawned[0].argv == (rig.program, "--resume", ID)
+    assert rig.home.keeper.spawned[0].argv == (rig.program, "--resume", ID, *AUTO)
     assert (session.key, session.cwd, session.label.launch, session.label.name) == (
         ID,
         str(rig.project),
@@ -230,7 +122,7 @@ async def test_a_name_that_is_given_wins_over_the_kept_one(rig: Rig) -> None:
 
 async def test_a_session_that_was_closed_before_its_first_prompt_starts_anew_under_its_id(rig: Rig) -> None:
     session = await rig.session(mode="resume", session_id=ID, cwd=str(rig.project))
-    assert rig.home.keeper.spawned[0].argv == (rig.program, "--session-id", ID)
+    assert rig.home.keeper.spawned[0].argv == (rig.program, "--session-id", ID, *AUTO)
     assert (session.key, session.label.launch) == (ID, "new")
 
 
@@ -238,7 +130,7 @@ async def test_a_fork_has_an_id_of_its_own_and_leaves_the_name_to_the_original(r
     rig.record()
     rig.store.set_name(ID, "the original")
     session = await rig.session(mode="fork", session_id=ID, name="the fork")
-    assert rig.home.keeper.spawned[0].argv == (rig.program, "--resume", ID, "--fork-session")
+    assert rig.home.keeper.spawned[0].argv == (rig.program, "--resume", ID, "--fork-session", *AUTO)
     assert session.key != ID
     assert session.label.launch == "fork"
     assert rig.registry.find(ID) is None
@@ -260,6 +152,50 @@ async def test_a_background_job_is_attached_to_by_its_own_id(rig: Rig) -> None:
     session = await rig.session(profile="attach", session_id=ID)
     assert rig.home.keeper.spawned[0].argv == (rig.program, "attach", "job-5")
     assert (session.key, session.profile.name) == (ID, "attach")
+
+
+async def test_a_start_has_what_is_saved_for_its_project(rig: Rig) -> None:
+    tree = rig.project / ".claude" / "worktrees" / "one"
+    tree.mkdir(parents=True)
+    rig.store.change_settings("global", lambda _before: {"permissionMode": "plan", "chrome": True})
+    rig.store.change_settings(project_scope(str(rig.project)), lambda _before: {"permissionMode": None})
+    await rig.session(cwd=str(tree))
+    await rig.session(cwd=str(rig.root))
+    await rig.session(mode="shell", profile="shell")
+    mine, elsewhere, shell = (spawn.argv[3:] for spawn in rig.home.keeper.spawned)
+    assert (mine, elsewhere, shell) == (("--chrome",), ("--permission-mode", "plan", "--chrome"), ())
+
+
+async def test_what_a_start_goes_without_is_said(rig: Rig) -> None:
+    rig.store.change_settings("global", lambda _before: {"worktree": True})
+    done = await rig.open()
+    assert (done.ok, done.detail) == (
+        True,
+        "the directory is in no git repository, so the session has no worktree of its own",
+    )
+    (rig.project / ".git").mkdir()
+    assert (await rig.open()).detail is None
+    assert rig.home.keeper.spawned[1].argv[-1] == "--worktree"
+
+
+@pytest.mark.parametrize("mode", ["new", "resume", "fork"])
+async def test_without_a_sandbox_nothing_starts_that_is_to_have_one(rig: Rig, mode: str) -> None:
+    rig.record()
+    rig.store.change_settings("global", lambda _before: {"sandbox": True})
+    reason, detail = refused(await rig.open(mode, session_id=ID))
+    assert reason == "session open failed"
+    assert detail is not None
+    assert "sandbox" in detail
+    assert rig.home.keeper.spawned == []
+    assert (await rig.open("shell", session_id=OTHER)).ok
+
+
+async def test_settings_that_are_damaged_are_not_skipped(rig: Rig) -> None:
+    rig.store.change_settings("global", lambda _before: {"permissionMode": 7})
+    reason, detail = refused(await rig.open())
+    assert reason == "session open failed"
+    assert detail is not None
+    assert "the global setting is damaged" in detail
 
 
 # --- one session for one id ---------------------------------------------------------------------------------------
@@ -460,13 +396,15 @@ async def test_a_recorded_directory_that_is_gone(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("profile", "detail"),
     [
-        ("claude", "claude was not found; install Claude Code, or set SWITCHBOARD_CLAUDE and try again"),
-        ("codex", "codex was not found; install Codex and try again"),
+        ("claude", "claude was not found; install Claude Code, or set SWITCHBOARD_CLAUDE, or choose another CLI"),
+        ("codex", "codex was not found; install Codex, or choose another CLI"),
     ],
 )
 async def test_a_program_that_is_not_installed(rig: Rig, profile: str, detail: str) -> None:
     (rig.bin / "claude").unlink()
-    assert refused(await rig.open(profile=profile)) == ("session open failed", detail)
+    reason, said = refused(await rig.open(profile=profile))
+    assert reason == "session open failed"
+    assert said == f"{detail} (`switchboard config set cli agent`), and try again"
 
 
 async def test_an_id_that_a_cli_would_read_as_an_option(rig: Rig) -> None:
@@ -669,6 +607,18 @@ async def test_closed_ones_of_every_cli_are_listed_by_their_time(rig: Rig) -> No
     infos = await rig.actions.listing(50)
     assert [(info.id, info.cli) for info in infos] == [("ccc", "claude"), ("bbb", "agent"), ("aaa", "claude")]
     assert [info.id for info in await rig.actions.listing(2)] == ["ccc", "bbb"]
+
+
+async def test_a_worktree_is_listed_with_its_repository_open_or_closed(rig: Rig) -> None:
+    tree = rig.project / ".worktrees" / "one"
+    tree.mkdir(parents=True)
+    rig.record(cwd=tree)
+    (closed,) = await rig.actions.listing(50)
+    await rig.session(mode="resume", session_id=ID)
+    (opened,) = await rig.actions.listing(50)
+    assert (closed.state, opened.state) == ("closed", "open")
+    assert closed.project == opened.project == str(rig.project)
+    assert closed.cwd == opened.cwd == str(tree)
 
 
 async def test_what_happens_while_the_disk_is_read_is_in_the_list(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

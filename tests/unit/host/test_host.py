@@ -19,14 +19,14 @@ from tests.support.fake_clock import START, FakeClock
 from tests.support.fake_folder_watcher import FakeFolderWatcher
 from tests.support.fake_procfs import FakeProcesses
 from tests.support.hosting import page
-from tests.support.pages import Doings
+from tests.support.pages import Doings, a_broker
 from tests.support.sessions import SECONDS, House, ListLog, Stand, hosted, house, make_label, until
 
 from switchboard import __version__
 from switchboard.common.facts import CompactBoundary, PromptEntry, TurnEvidence
 from switchboard.common.frames import TEXT, FrameReader, encode_frame
 from switchboard.host import host as module
-from switchboard.host.host import HostConfig, _Endings, _Parts, _supervised, _watch_interrupted, run_host
+from switchboard.host.host import HostConfig, _Endings, _Parts, _supervised, _watch_interrupted, _Writers, run_host
 from switchboard.host.instance import HostRecord, Instance, StartError, read_record
 from switchboard.page import messages
 from switchboard.page.hub import PageHub
@@ -361,7 +361,7 @@ class Rig:
 
     def __init__(self, home: House, root: Path) -> None:
         self.home = home
-        self.hub = PageHub(home.registry, Doings(), home.clock, home.log, "9.9")
+        self.hub = PageHub(home.registry, Doings(), home.clock, home.log, "9.9", a_broker(home.clock))
         self.watcher = FakeFolderWatcher()
         self.projects = root / "agent" / "projects"
         env = {"SWITCHBOARD_AGENT_HOME": str(root / "agent")}
@@ -502,10 +502,8 @@ async def test_a_session_with_nothing_interrupted_is_not_waited_for() -> None:
 
 
 def test_a_step_of_a_trigger_as_pages_are_told() -> None:
-    progress = Progress("n", "done", "chain", "id", False, "no", "error text", "reason text")
-    assert module.trigger_activity(progress, 5) == TriggerActivity(
-        "n", 5, "done", "chain", "id", False, "no", "error text", "reason text"
-    )
+    told = ("done", "chain", "id", False, "no", "error text", "reason text", "refused", True, "detail")
+    assert module.trigger_activity(Progress("n", *told), 5) == TriggerActivity("n", 5, *told)
 
 
 async def test_the_end_of_a_session_is_recorded_once(tmp_path: Path) -> None:
@@ -544,6 +542,30 @@ async def test_an_end_that_cannot_be_recorded_is_logged_and_no_more(tmp_path: Pa
         home.keeper.exits(session.handle)
         assert session.exit is not None
         assert f"error session {session.handle}: StoreError: the disk is full" in home.log.lines
+    store.close()
+
+
+async def test_the_owner_of_a_conversation_behind_a_shell_is_recorded(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "switchboard.db"), START)
+    (tmp_path / "proc").mkdir()
+    processes = FakeProcesses(tmp_path / "proc")
+    processes.machine(boot_id="boot-1")
+    noted: list[tuple[object, ...]] = []
+    store.launch_writer = lambda *values: noted.append(values)  # type: ignore[method-assign,assignment]  # noted
+    with house() as home:
+        home.registry.listen(_Writers(store, processes.door()))
+        session = await home.opens()
+        started = (session.pid, session.holding.start)
+        session.rename("x")
+        session.observed_writer(*started)
+        session.rename("y")
+        assert noted == []
+        for name in ("a", "b"):
+            session.observed_writer(77, "9")
+            session.rename(name)
+        assert noted == [(*started, "boot-1", (77, "9"))]
+        home.keeper.exits(session.handle)
+        home.registry.remove(session)
     store.close()
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from tests.support.pages import Doings, Page
+from tests.support.pages import Doings, Page, a_broker
 from tests.support.sessions import House, house, prints
 
 from switchboard.page import hub as module
@@ -32,6 +32,7 @@ from switchboard.page.messages import (
     Ready,
     Rename,
     Role,
+    SessionActionResult,
     SessionChanged,
     SessionGone,
     SessionInfo,
@@ -52,7 +53,8 @@ class Rig:
         self.home = home
         self.clock = home.clock
         self.doings = Doings()
-        self.hub = PageHub(home.registry, self.doings, self.clock, home.log, "9.9")
+        self.broker = a_broker(home.clock)
+        self.hub = PageHub(home.registry, self.doings, self.clock, home.log, "9.9", self.broker)
         home.registry.listen(self.hub)
         self.pages: list[Page] = []
 
@@ -675,6 +677,6 @@ async def test_a_page_that_goes_takes_its_open_requests_with_it(rig: Rig) -> Non
 
 def test_every_request_of_the_schema_is_carried_out() -> None:
     """A message that is added to the schema, and not here, would be answered as another one."""
-    said: set[Callable[..., object]] = {Hello, Ready, Pong, Attach, Detach, Focus, Bye}
+    said: set[Callable[..., object]] = {Hello, Ready, Pong, Attach, Detach, Focus, Bye, SessionActionResult}
     requests: set[Callable[..., object]] = {OpenSession, StopSession, Rename, ListSessions, Shutdown, Address}
     assert set(messages.PageMessage.__args__) == said | requests

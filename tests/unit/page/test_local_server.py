@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.pages import Doings
+from tests.support.pages import Doings, a_broker
 from tests.support.sessions import SECONDS, House, house, prints, until
 
 from switchboard.common.frames import BINARY, TEXT, FrameReader, encode_frame
@@ -84,7 +84,7 @@ class Rig:
         self.home = home
         self.path = str(folder / "host.sock")
         self.doings = Doings()
-        self.hub = PageHub(home.registry, self.doings, home.clock, home.log, "9.9")
+        self.hub = PageHub(home.registry, self.doings, home.clock, home.log, "9.9", a_broker(home.clock))
         home.registry.listen(self.hub)
         self.epochs = iter(f"epoch-{number}" for number in range(1000))
         self.clients: list[Client] = []

@@ -34,15 +34,36 @@ FROM_PAGE: list[tuple[str, messages.PageMessage]] = [
     (
         (
             '{"type":"open","request":1,"mode":"fork","profile":"claude","session_id":"x","cwd":"/a","name":"n",'
-            '"columns":80,"rows":24,"force":true}'
+            '"columns":80,"rows":24,"force":true,"permit":null}'
         ),
         messages.OpenSession(1, "fork", "claude", "x", "/a", "n", 80, 24, force=True),
+    ),
+    (
+        (
+            '{"type":"open","request":1,"mode":"resume","profile":"agent","session_id":"x","cwd":null,"name":null,'
+            '"columns":120,"rows":40,"force":false,"permit":"p"}'
+        ),
+        messages.OpenSession(1, "resume", session_id="x", permit="p"),
     ),
     ('{"type":"stop","request":1,"session":3,"force":false}', messages.StopSession(1, 3)),
     ('{"type":"rename","request":1,"session":3,"name":"ü"}', messages.Rename(1, 3, "ü")),
     ('{"type":"list","request":1,"closed":50}', messages.ListSessions(1)),
     ('{"type":"shutdown","request":1,"sessions":true}', messages.Shutdown(1, sessions=True)),
     ('{"type":"address","request":1}', messages.Address(1)),
+    (
+        (
+            '{"type":"session_action_result","permit":"p","epoch":"e","mode":"reattach","ok":true,"requested_id":"a",'
+            '"tab_key":"b","generation":7,"reason":null,"error":null}'
+        ),
+        messages.SessionActionResult("p", "e", "reattach", True, "a", "b", 7),
+    ),
+    (
+        (
+            '{"type":"session_action_result","permit":"p","epoch":"e","mode":"new","ok":false,"requested_id":null,'
+            '"tab_key":"b","generation":null,"reason":"r","error":"x"}'
+        ),
+        messages.SessionActionResult("p", "e", "new", False, None, "b", None, "r", "x"),
+    ),
     ('{"type":"bye"}', messages.Bye()),
 ]
 
@@ -71,9 +92,16 @@ FROM_HOST: list[tuple[str, messages.HostMessage]] = [
     (
         (
             '{"type":"trigger","name":"n","at":5,"step":"done","action":"","session_id":null,"ok":true,"submitted":null,'
-            '"error":null,"reason":null}'
+            '"error":null,"reason":null,"outcome":"opened","uncertain":false,"detail":null}'
         ),
-        messages.TriggerActivity("n", 5, "done", ok=True),
+        messages.TriggerActivity("n", 5, "done", ok=True, outcome="opened"),
+    ),
+    (
+        (
+            '{"type":"session_action","permit":"p","epoch":"e","mode":"resume","requested_id":"a","tab_key":"a",'
+            '"generation":null,"deadline":9,"profile":"claude","project":"/p","cwd":"/p/w","name":null}'
+        ),
+        messages.SessionAction("p", "e", "resume", "a", "a", None, 9, "claude", "/p", "/p/w"),
     ),
     ('{"type":"address_is","request":2,"url":"http://127.0.0.1:1/#t"}', messages.AddressIs(2, "http://127.0.0.1:1/#t")),
     ('{"type":"notice","level":"info","text":"t"}', messages.Notice("info", "t")),

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.support.hand_clock import HandClock, turns
+from tests.support.pages import a_broker
 from tests.support.sessions import ListLog
 from tests.support.web import (
     Credential,
@@ -72,7 +73,7 @@ class Place:
         return f"epoch {self.epochs}"
 
     async def start(self, **config: Any) -> WebServer:
-        hub = PageHub(NoSessions(), NoActions(), self.clock, self.log, "0")  # type: ignore[arg-type]  # what is used of them
+        hub = PageHub(NoSessions(), NoActions(), self.clock, self.log, "0", a_broker(self.clock))  # type: ignore[arg-type]  # what is used of them
         wanted = WebConfig(str(self.static), **config)
         return await self.stack.enter_async_context(
             web_server(wanted, hub, RecordFile(str(self.root)), self.epoch, self.clock, self.log)

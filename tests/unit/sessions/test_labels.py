@@ -30,6 +30,7 @@ def full() -> Label:
         modes_seq=99,
         delivery="hellö".encode(),
         delivery_at=5,
+        opened_by="trigger",
     )
 
 

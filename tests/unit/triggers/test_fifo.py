@@ -7,7 +7,8 @@ import asyncio
 import pytest
 from tests.support.fake_clock import FakeClock
 
-from switchboard.delivery.record import Halt
+from switchboard.common.clock import FOREVER
+from switchboard.delivery.record import Halt, Trouble
 from switchboard.triggers.fifo import SessionFifo, Ticket
 
 
@@ -129,3 +130,40 @@ async def test_closing_turns_away_who_waits_and_who_comes() -> None:
         assert halt.value.reason == "Switchboard is closing."
     assert list(queue.held) == ["a"]
     await queue.done("a")
+
+
+async def test_a_turn_that_does_not_come_in_time_is_given_up_without_a_trace() -> None:
+    queue, clock = Queue(), FakeClock()
+    await queue.ask("a", "S")
+    late = asyncio.create_task(queue.fifo.acquire("S", clock, clock.now() + 100))
+    await queue.ask("c", "S")
+    await clock.advance(99)
+    assert not late.done()
+    await clock.advance(1)
+    with pytest.raises(Halt) as halt:
+        await late
+    assert halt.value.trouble is Trouble.DEADLINE
+    await queue.done("a")
+    assert list(queue.held) == ["c"]
+
+
+async def test_a_turn_that_came_in_time_is_kept() -> None:
+    queue, clock = Queue(), FakeClock()
+    await queue.ask("a", "S")
+    patient = asyncio.create_task(queue.fifo.acquire("S", clock, clock.now() + 100))
+    await clock.advance(50)
+    await queue.done("a")
+    ticket = await patient
+    await clock.advance(1000)
+    await queue.ask("c", "S")
+    assert not queue.held
+    ticket.release()
+    await clock.settle()
+    assert list(queue.held) == ["c"]
+    assert clock.next_timer == FOREVER
+
+
+async def test_a_turn_that_is_there_at_once_sets_no_timer() -> None:
+    queue, clock = Queue(), FakeClock()
+    (await queue.fifo.acquire("S", clock, clock.now() + 100)).release()
+    assert clock.timers_set == 0

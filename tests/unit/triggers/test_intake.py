@@ -122,6 +122,14 @@ async def test_row_5_exactly_as_old_as_the_limit_is_not_too_old(taking: Taking) 
     assert await taking.take() == Body(1)
 
 
+async def test_a_body_carries_the_time_at_which_it_was_written(taking: Taking) -> None:
+    """An action asks for the age again, when its turn has come; the file may be another one by then."""
+    taking.write("1", age_ms=2000)
+    taken = await taking.take()
+    assert isinstance(taken, Body)
+    assert taken.modified_ns == os.stat(taking.path).st_mtime_ns
+
+
 async def test_row_5_a_millisecond_more_is(taking: Taking) -> None:
     taking.write("1", age_ms=300_001)
     assert await taking.take() == too_old(300_001)

@@ -352,3 +352,12 @@ def test_a_fault_of_ours() -> None:
     assert "uncertain" not in result
     typed = Evidence(Submitted.ASSUMED, True, True, True)
     assert fault(RESUME, "x", Effects(typed=typed))["uncertain"] is True
+
+
+@pytest.mark.parametrize("subject", [RESUME, NEW, NOTE], ids=["resume", "new", "note"])
+def test_what_a_person_may_want_to_know_of_a_failed_delivery(subject: Subject) -> None:
+    typed = evidence(StepRecord(), error="not sent", reason="session readiness unavailable")
+    result = fitting(delivery_failed(subject, Effects(typed=typed), "the CLI never reported idle"))
+    assert result["detail"] == "the CLI never reported idle"
+    late = evidence(unverified(), timed_out=True)
+    assert delivery_failed(subject, Effects(typed=late), "why")["detail"] == "why"

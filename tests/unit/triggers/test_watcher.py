@@ -261,14 +261,15 @@ async def test_the_wait_for_the_sessions_turn_is_not_counted(stage: SpoolStage) 
 # --- faults -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_null_body_has_an_internal_result(stage: SpoolStage) -> None:
+@pytest.mark.parametrize("body", ["null", "[]", '"open"', "1"])
+async def test_a_body_that_is_no_object_is_answered_as_a_versioned_request(stage: SpoolStage, body: str) -> None:
     async with stage.open():
-        stage.rename_in("a", "null")
+        stage.rename_in("a", body)
         result = await until_result(stage, "a")
-    assert result["internal"] is True
-    assert result["error"].startswith("internal error: ")
-    assert "sessionId" not in result
+    assert (result["version"], result["action"], result["outcome"]) == (None, None, "refused")
+    assert result["reason"] == "trigger must be an object"
     assert (result["submitted"], result["wrote"], result["steps_total"]) == ("no", False, 0)
+    assert stage.waiting() == []
 
 
 async def test_a_null_step_has_an_internal_result(stage: SpoolStage) -> None:

@@ -165,7 +165,7 @@ def _trigger(model: Model, trigger: TriggerActivity, frame: Frame) -> Row:
     name = clip(plain(trigger.name.removesuffix(".json")), 20, look.ellipsis)
     style = Style.QUIET
     if trigger.step != "done":
-        outcome = {"received": "received", "waiting": "waits", "writing": "is typed"}[trigger.step]
+        outcome = {"received": "received", "waiting": "waits", "opening": "opens", "writing": "is typed"}[trigger.step]
     elif trigger.ok:
         outcome = f"done, submitted: {plain(trigger.submitted or 'no')}"
     else:

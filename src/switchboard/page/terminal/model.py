@@ -17,6 +17,7 @@ from typing import Literal
 from switchboard.page import messages
 from switchboard.page.messages import Done, HostMessage, OpenSession, SessionInfo, TriggerActivity
 from switchboard.page.terminal import asking
+from switchboard.page.terminal.actions import SessionActions
 from switchboard.page.terminal.asking import Answer, End, Line, NewFolder, NewName, NewProfile, OpenAnyway, YesNo
 from switchboard.page.terminal.catalog import Catalog, SessionKey, key_of, label_of, merged
 from switchboard.page.terminal.commands import Do, Leave, Refuse, Send, Show, ShowList, Tell
@@ -70,6 +71,7 @@ class Model:
         self._where = where
         self._wanted = wanted
         self._errands = Errands()
+        self._actions = SessionActions(self._errands)
 
     @property
     def session(self) -> SessionInfo | None:
@@ -81,6 +83,7 @@ class Model:
     def lost(self) -> list[Do]:
         """The host has gone. What was asked and not answered may or may not have been done."""
         self.link = Link(version=self.link.version)
+        self._actions.lost()
         self.notice = "the host has gone; its sessions go on, and this page waits for it to come back"
         if self._errands.lost():
             self.notice += " (what you asked last was not answered: check whether it was done)"
@@ -96,7 +99,9 @@ class Model:
             case messages.Sessions(sessions=sessions) | messages.Listing(sessions=sessions):
                 return self._listed(message, merged(sessions))
             case messages.SessionChanged(session=session):
-                return self._changed(session)
+                return [*self._changed(session), *map(Send, self._actions.changed(self.catalog))]
+            case messages.SessionAction():
+                return [Send(said) for said in self._actions.asked(message, self.catalog)]
             case messages.SessionGone(session=handle):
                 return self._gone(handle)
             case messages.Done():
@@ -116,7 +121,10 @@ class Model:
 
     def _listed(self, message: HostMessage, catalog: Catalog) -> list[Do]:
         if isinstance(message, messages.Listing) and self._errands.answered(message.request) is None:
-            return []
+            said = self._actions.looked(message.request, catalog)
+            if said is None:
+                return []
+            return [*map(Send, said), *self._listed(messages.Sessions(message.sessions), catalog)]
         before, now = self.catalog.find(self.shown), catalog.find(self.shown)
         self.catalog = catalog
         first, self.link = not self.link.listed, Link(True, True, self.link.renderer, self.link.version)
@@ -162,6 +170,11 @@ class Model:
         return []
 
     def _done(self, done: Done) -> list[Do]:
+        said = self._actions.opened(done)
+        if said is not None:
+            if done.session is not None:
+                self._changed(done.session)
+            return [Send(one) for one in said]
         errand = self._errands.answered(done.request)
         match errand:
             case OpenSession() if done.ok:

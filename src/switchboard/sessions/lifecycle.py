@@ -1,0 +1,53 @@
+"""The registry's sessions as what versioned actions work on (driver)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from switchboard.clis.procfs import ProcFs
+from switchboard.sessions.registry import Registry
+from switchboard.sessions.session import Session
+from switchboard.sessions.stop import request_stop
+from switchboard.store.sqlite import Store
+
+
+class LifecycleSessions:
+    """`switchboard.triggers.lifecycle_port.HostedSessions` over the registry.
+
+    `background_job` tells whether a live background process owns a session that is not open here.
+    """
+
+    def __init__(
+        self, registry: Registry, processes: ProcFs, store: Store, background_job: Callable[[str], str | None]
+    ) -> None:
+        self._registry = registry
+        self._processes = processes
+        self._store = store
+        self._background_job = background_job
+
+    def find(self, session_id: str) -> Session | None:
+        """Return the open session of that id, or of one that had that id before."""
+        return self._registry.find(session_id)
+
+    def lock_key(self, session_id: str) -> str:
+        """Return the key of the session's queue: its terminal's number, or the id where nothing is open."""
+        session = self._registry.find(session_id)
+        return session_id.lower() if session is None else f"#{session.handle}"
+
+    def background_job(self, session_id: str) -> str | None:
+        """Return the job id when a background process owns the session."""
+        return self._background_job(session_id)
+
+    def holds(self, target: object, key: str, generation: int) -> bool:
+        """Whether that very object still stands under `key` with that generation, its process not reaped."""
+        found = self._registry.find(key)
+        return found is not None and found is target and (found.key, found.generation) == (key, generation)
+
+    def remote(self, session_id: str) -> bool:
+        """Whether another machine lists the session. Raises `StoreError` when that cannot be read."""
+        return bool(self._store.remote_hosts(session_id))
+
+    def request_stop(self, target: object) -> None:
+        """Ask the session to end, as every Stop does; its exit is the confirmation. Raises `StopError`."""
+        assert isinstance(target, Session)
+        request_stop(target, self._processes)

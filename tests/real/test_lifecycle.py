@@ -1,0 +1,282 @@
+"""Opening and stopping by trigger, end to end: a real host, the real terminal page, the built-in agent in real PTYs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.real.test_watch_host import CLI
+from tests.support.hosting import RunningHost, until
+from tests.support.screens import Screen
+
+from switchboard.clis.procfs import ProcFs
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[RunningHost]:
+    made = RunningHost(tmp_path).start()
+    assert made.cli("config", "set", "cli", "agent").returncode == 0
+    assert made.cli("project", "add", str(made.project)).returncode == 0
+    yield made
+    made.cli("down", "--sessions")
+    made.clean_up()
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+async def screen(stack: AsyncExitStack, host: RunningHost) -> Screen:
+    """The page: it has drawn its list."""
+    made = Screen([sys.executable, "-c", CLI, "watch"], dict(host.environment), cwd=str(host.project))
+    shown = await stack.enter_async_context(made)
+    await shown.shows("Press n to start a session")
+    return shown
+
+
+async def asked(host: RunningHost, body: dict[str, Any], seconds: float = 30) -> dict[str, Any]:
+    return await host.result(host.trigger({"version": 1, **body}), seconds)
+
+
+async def new(host: RunningHost, prompt: str = "hello", name: str = "Errand") -> dict[str, Any]:
+    body = {"action": "open", "new": {"project": str(host.project), "name": name}, "prompt": prompt}
+    result = await asked(host, body)
+    assert result["ok"], result
+    return result
+
+
+def facts(result: dict[str, Any]) -> tuple[Any, ...]:
+    spawned = result.get("resumed", result.get("created"))
+    return result["outcome"], result["reason"], spawned, result["submitted"], result["wrote"], result["steps_total"]
+
+
+def prompts(host: RunningHost, session_id: str) -> list[str]:
+    """The prompts that the session's transcript records."""
+    (path,) = (host.root / "agent" / "projects").glob(f"*/{session_id}.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    texts = [row["message"]["content"] for row in rows if row["type"] == "user"]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def listed(host: RunningHost, session_id: str) -> dict[str, Any]:
+    """The session in the list: the open one, or the newest that has ended."""
+    found = [session for session in host.sessions() if session["id"] == session_id]
+    return next((one for one in found if one["state"] == "open"), found[0])
+
+
+async def test_a_new_session_is_stopped_opened_again_and_stopped_after_a_note(
+    host: RunningHost, screen: Screen
+) -> None:
+    made = await new(host, "write it down")
+    assert facts(made) == ("opened", None, True, "confirmed", True, 1)
+    session_id = made["sessionId"]
+    shown = listed(host, session_id)
+    assert (shown["state"], shown["name"], shown["cwd"]) == ("open", "Errand", str(host.project))
+    await screen.shows("Errand")
+
+    await until(lambda: listed(host, session_id)["status"] == "idle", "the first turn's end")
+    stopped = await asked(host, {"action": "stop", "sessionId": session_id})
+    assert facts(stopped) == ("closed", None, None, "no", False, 0)
+    assert listed(host, session_id)["state"] in ("exited", "closed")
+    assert not ProcFs().start(shown["pid"])
+    assert list((host.root / "agent" / "sessions").iterdir()) == []
+
+    resumed = await asked(host, {"action": "open", "sessionId": session_id.upper(), "prompt": "and now?"})
+    assert facts(resumed) == ("opened", None, True, "confirmed", True, 1)
+    assert resumed["sessionId"] == session_id
+    again = listed(host, session_id)
+    assert again["state"] == "open"
+    assert again["pid"] != shown["pid"]
+
+    here = await asked(host, {"action": "open", "sessionId": session_id, "prompt": "[slow 1s] once more"})
+    assert facts(here) == ("opened", None, False, "confirmed", True, 1)
+    assert listed(host, session_id)["pid"] == again["pid"]
+    assert prompts(host, session_id) == ["write it down", "and now?", "[slow 1s] once more"]
+
+    noted = await asked(host, {"action": "stop", "sessionId": session_id, "before": "[slow 700ms] last words"})
+    assert facts(noted) == ("closed", None, None, "confirmed", True, 1)
+    assert prompts(host, session_id)[-1] == "[slow 700ms] last words"
+    rows = next((host.root / "agent" / "projects").glob(f"*/{session_id}.jsonl")).read_text()
+    assert rows.rindex("turn_duration") > rows.rindex("last words"), "its turn was written to its end"
+    assert list((host.root / "agent" / "sessions").iterdir()) == []
+    assert host.sessions()[0]["state"] != "open"
+
+
+async def test_nothing_is_selected(host: RunningHost, screen: Screen) -> None:
+    """Keys go nowhere before, and nowhere after: the page has the row, and nobody has chosen it."""
+    made = await new(host)
+    await screen.shows("Errand")
+    screen.types(b"lost keys\r")
+    await until(lambda: listed(host, made["sessionId"])["status"] == "idle", "the first turn's end")
+    assert not listed(host, made["sessionId"])["draft"]
+    assert prompts(host, made["sessionId"]) == ["hello"]
+
+
+async def test_an_open_without_a_prompt_types_nothing(host: RunningHost, screen: Screen) -> None:
+    session_id = (await new(host))["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "idle")
+    assert (await asked(host, {"action": "stop", "sessionId": session_id}))["ok"]
+    opened = await asked(host, {"action": "open", "sessionId": session_id})
+    assert facts(opened) == ("opened", None, True, "no", False, 0)
+    assert facts(await asked(host, {"action": "open", "sessionId": session_id})) == (
+        *("opened", None, False, "no", False, 0),
+    )
+    assert prompts(host, session_id) == ["hello"]
+
+
+async def test_two_requests_for_one_closed_session_resume_it_once(host: RunningHost, screen: Screen) -> None:
+    session_id = (await new(host))["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "idle")
+    assert (await asked(host, {"action": "stop", "sessionId": session_id}))["ok"]
+    names = [
+        host.trigger({"version": 1, "action": "open", "sessionId": one, "prompt": f"number {number}"})
+        for number, one in enumerate((session_id, session_id.upper()))
+    ]
+    results = [await host.result(name, 30) for name in names]
+    assert sorted(result["resumed"] for result in results) == [False, True]
+    assert all(result["submitted"] == "confirmed" for result in results)
+    assert sorted(prompts(host, session_id)) == ["hello", "number 0", "number 1"]
+    assert len([one for one in host.sessions() if one["state"] == "open"]) == 1
+
+
+async def test_one_result_for_one_request_however_often_it_comes(host: RunningHost, screen: Screen) -> None:
+    session_id = (await new(host))["sessionId"]
+    name = host.trigger({"version": 1, "action": "open", "sessionId": session_id, "prompt": "just once"})
+    first = await host.result(name)
+    host.trigger({"version": 1, "action": "stop", "sessionId": session_id}, name)
+    await until(lambda: not (host.triggers / f"{name}.json").exists(), "the repetition is removed")
+    assert await host.result(name) == first
+    assert listed(host, session_id)["state"] == "open"
+    assert prompts(host, session_id).count("just once") == 1
+
+
+@pytest.mark.parametrize("prompt", [None, "hello?"])
+async def test_a_session_that_runs_in_another_terminal(
+    host: RunningHost, screen: Screen, stack: AsyncExitStack, prompt: str | None
+) -> None:
+    session_id = str(uuid.uuid4())
+    command = [sys.executable, "-m", "switchboard.cli.main", "agent", "--session-id", session_id]
+    agent = await stack.enter_async_context(Screen(command, dict(host.environment), cwd=str(host.project)))
+    await agent.shows("Enter sends")
+    agent.types(b"my own words\r")
+    await agent.shows("my own words")
+    body = {"action": "open", "sessionId": session_id} | ({} if prompt is None else {"prompt": prompt})
+    refused = await asked(host, body)
+    assert facts(refused)[:3] == ("refused", "session live elsewhere", False)
+    assert not refused["wrote"]
+    stopped = await asked(host, {"action": "stop", "sessionId": session_id})
+    assert stopped["reason"] == "session live elsewhere"
+    assert host.sessions() == [] or all(one["state"] != "open" for one in host.sessions())
+    assert prompts(host, session_id) == ["my own words"]
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "body", "reason"),
+    [
+        (b"[ask touch x]\r", {"action": "stop"}, "session waiting on a dialog"),
+        (b"[slow 20s]\r", {"action": "stop"}, "session busy"),
+        (b"half a sent", {"action": "stop"}, "session has unsubmitted input"),
+        (
+            b"[ask touch x]\r",
+            {"action": "open", "prompt": "go on", "timeout_ms": 1500},
+            "the CLI reports a dialog open (waiting); nothing was written into it",
+        ),
+        (b"[ask touch x]\r", {"action": "stop", "before": "bye", "timeout_ms": 1500}, "note step not finished"),
+    ],
+    ids=["stop in a dialog", "stop while busy", "stop with a draft", "prompt into a dialog", "note into a dialog"],
+)
+async def test_what_an_open_session_is_doing(
+    host: RunningHost, screen: Screen, meanwhile: bytes, body: dict[str, Any], reason: str
+) -> None:
+    session_id = (await new(host))["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "idle")
+    screen.types(b"\x1b[B\r")  # nothing is selected: a person selects it
+    await screen.shows("Enter sends")
+    screen.types(meanwhile)
+    doing = {b"[ask": "waiting", b"[slo": "busy", b"half": "idle"}[meanwhile[:4]]
+    await until(
+        lambda: (one := listed(host, session_id))["status"] == doing and one["draft"] == (doing == "idle"), doing
+    )
+    refused = await asked(host, {"sessionId": session_id, **body})
+    assert (refused["outcome"], refused["reason"], refused["wrote"]) == ("refused", reason, False)
+    assert listed(host, session_id)["state"] == "open"
+    assert not (host.project / "x").exists(), "nobody has answered the dialog"
+    assert prompts(host, session_id)[:1] == ["hello"]
+
+
+async def test_without_a_page_there_is_no_window(host: RunningHost) -> None:
+    body = {"action": "open", "new": {"project": str(host.project), "name": "x"}, "prompt": "x"}
+    refused = await asked(host, body)
+    assert facts(refused)[:3] == ("refused", "window not available", False)
+    assert refused["sessionId"] is None
+    unknown = await asked(host, {"action": "open", "sessionId": str(uuid.uuid4())})
+    assert (unknown["outcome"], unknown["reason"]) == ("not-found", "session not found")
+
+
+async def test_a_killed_host_repeats_nothing(host: RunningHost, screen: Screen) -> None:
+    """Killed while the prompt's effect is looked for: the next one answers, and the session has the prompt once."""
+    session_id = (await new(host))["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "idle")
+    pid = listed(host, session_id)["pid"]
+    name = host.trigger({"version": 1, "action": "stop", "sessionId": session_id, "before": "[slow 30s] long note"})
+    await until(lambda: prompts(host, session_id)[-1:] == ["[slow 30s] long note"], "the note is in its turn")
+    host.kill()
+    host.start()
+    result = await host.result(name)
+    assert facts(result)[:2] == ("refused", "interrupted by restart")
+    assert result["uncertain"] is True
+    assert (result["wrote"], result["text_written"], result["enter_written"]) == (True, True, True)
+    assert result["sessionId"] == session_id
+    assert listed(host, session_id)["pid"] == pid
+    assert os.path.exists(f"/proc/{pid}"), "the pending stop was not finished"
+    assert prompts(host, session_id).count("[slow 30s] long note") == 1
+    assert not list((host.triggers / "processed").glob("*.action.json"))
+    os.kill(pid, signal.SIGHUP)
+
+
+async def test_a_cli_that_was_killed_is_proven_dead(host: RunningHost, screen: Screen) -> None:
+    """Its descriptor stays; the host has launched it and seen it reaped, so the session is resumed."""
+    session_id = (await new(host))["sessionId"]
+    pid = listed(host, session_id)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    await until(lambda: listed(host, session_id)["state"] != "open", "the exit")
+    assert (host.root / "agent" / "sessions" / f"{pid}.json").exists()
+    resumed = await asked(host, {"action": "open", "sessionId": session_id, "prompt": "still there?"})
+    assert facts(resumed) == ("opened", None, True, "confirmed", True, 1)
+
+
+async def test_commands(host: RunningHost, screen: Screen) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return host.cli(*arguments, timeout=60)
+
+    loop = asyncio.get_running_loop()
+
+    async def cli(*arguments: str) -> tuple[int, dict[str, Any], str]:
+        done = await loop.run_in_executor(None, lambda: run(*arguments))
+        return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+
+    code, made, said = await cli("new", "--project", str(host.project), "--name", "By hand", "first words")
+    assert (code, made["outcome"], made["created"]) == (0, "opened", True), said
+    session_id = made["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "idle")
+    code, stopped, _ = await cli("stop", session_id, "--before", "last words")
+    assert (code, stopped["outcome"]) == (0, "closed")
+    code, opened, _ = await cli("open", session_id, "--prompt", "again")
+    assert (code, opened["resumed"]) == (0, True)
+    code, refused, said = await cli("stop", session_id, "--expected-cwd", "/")
+    assert (code, refused["reason"]) == (1, "expectedCwd does not match this session's actual cwd")
+    assert "expectedCwd" in said
+    assert prompts(host, session_id) == ["first words", "last words", "again"]

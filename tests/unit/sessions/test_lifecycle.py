@@ -1,0 +1,127 @@
+"""The registry as what versioned actions work on: which session an id means, whether a pin still holds, stopping."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.support.fake_clock import START
+from tests.support.fake_procfs import FakeProcesses
+from tests.support.sessions import ID, House, hosted, house
+
+from switchboard.sessions import lifecycle as module
+from switchboard.sessions.lifecycle import LifecycleSessions
+from switchboard.sessions.session import Session
+from switchboard.sessions.stop import StopError
+from switchboard.store.sqlite import Store, StoreError
+from switchboard.triggers.lifecycle_port import HostedSessions
+
+OTHER = "0d6f3a52-0000-4000-8000-00000000000b"
+
+
+class Rig:
+    def __init__(self, root: Path, home: House) -> None:
+        self.home = home
+        self.store = Store(str(root / "switchboard.db"), START)
+        self.processes = FakeProcesses(root / "proc").door()
+        self.jobs: dict[str, str] = {}
+        self.sessions = LifecycleSessions(home.registry, self.processes, self.store, self.jobs.get)
+
+    async def opens(self, session_id: str = ID) -> Session:
+        return await self.home.opens("agent", session_id)
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    with house() as home:
+        made = Rig(tmp_path, home)
+        yield made
+        made.store.close()
+
+
+def test_it_is_what_the_actions_want(rig: Rig) -> None:
+    wanted: HostedSessions = rig.sessions
+    assert wanted.find(ID) is None
+
+
+async def test_a_session_is_found_by_the_ids_it_has_and_had_and_queues_under_one_key(rig: Rig) -> None:
+    session = await rig.opens()
+    session.rekeyed(OTHER)
+    assert rig.sessions.find(ID.upper()) is session
+    assert rig.sessions.find(OTHER) is session
+    assert rig.sessions.lock_key(ID) == rig.sessions.lock_key(OTHER.upper()) == f"#{session.handle}"
+    assert rig.sessions.lock_key("Unknown") == "unknown"
+
+
+async def test_a_pin_holds_while_all_of_it_is_as_it_was(rig: Rig) -> None:
+    session = await rig.opens()
+    assert rig.sessions.holds(session, ID, session.generation)
+    assert not rig.sessions.holds(session, OTHER, session.generation)
+    assert not rig.sessions.holds(session, ID, session.generation + 1)
+    assert not rig.sessions.holds(object(), ID, session.generation)
+
+
+@pytest.mark.parametrize("what", ["reaped", "another id", "replaced"])
+async def test_a_pin_is_lost(rig: Rig, what: str) -> None:
+    session = await rig.opens()
+    generation = session.generation
+    match what:
+        case "reaped":
+            rig.home.keeper.exits(session.handle)
+        case "another id":
+            session.rekeyed(OTHER)
+        case "replaced":
+            rig.home.keeper.exits(session.handle)
+            await rig.opens()
+    assert not rig.sessions.holds(session, ID, generation)
+
+
+async def test_an_id_that_the_session_has_left_is_no_pin_although_it_is_found_by_it(rig: Rig) -> None:
+    session = await rig.opens()
+    session.rekeyed(OTHER)
+    assert rig.sessions.holds(session, OTHER, session.generation)
+    assert not rig.sessions.holds(session, ID, session.generation)
+
+
+def test_background_jobs_are_asked_for(rig: Rig) -> None:
+    rig.jobs[ID] = "job-1"
+    assert (rig.sessions.background_job(ID), rig.sessions.background_job(OTHER)) == ("job-1", None)
+
+
+def test_remote_sessions_are_those_of_the_store(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.store.add_remote_session(ID, "elsewhere")
+    assert rig.sessions.remote(ID.upper())
+    assert not rig.sessions.remote(OTHER)
+
+    def broken(_session_id: str) -> list[str]:
+        raise StoreError("the database cannot be read")
+
+    monkeypatch.setattr(rig.store, "remote_hosts", broken)
+    with pytest.raises(StoreError):
+        rig.sessions.remote(OTHER)
+
+
+async def test_a_stop_is_the_one_of_every_stop(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = await rig.opens()
+    asked = []
+    monkeypatch.setattr(module, "request_stop", lambda *arguments: asked.append(arguments))
+    rig.sessions.request_stop(session)
+    assert asked == [(session, rig.processes)]
+
+    def refuse(*_: object) -> None:
+        raise StopError("no")
+
+    monkeypatch.setattr(module, "request_stop", refuse)
+    with pytest.raises(StopError):
+        rig.sessions.request_stop(session)
+
+
+def test_identities_of_a_session() -> None:
+    with hosted("shell", pid=4_000_000) as stand:
+        session = stand.session
+        assert (session.kind, session.publishes, session.launched_at, session.writer) == ("shell", False, START, None)
+        assert session.processes == {(4_000_000, "100")}
+    with hosted("agent", pid=4_000_000, writer=(77, "9")) as stand:
+        assert (stand.session.kind, stand.session.publishes, stand.session.writer) == ("agent", True, (77, "9"))
+        assert stand.session.processes == {(4_000_000, "100"), (77, "9")}

@@ -1,0 +1,74 @@
+"""A host that dies at any file operation, deed or wait of a whole action: one result, nothing repeated."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.action_story import STEM, ActionStory
+from tests.support.crash_points import survive
+from tests.support.lifecycle import CWD, ID, House
+
+RESUME = {"action": "open", "sessionId": ID, "prompt": "hello"}
+SHOW = {"action": "open", "sessionId": ID}
+NEW = {"action": "open", "new": {"project": CWD, "name": "n"}, "prompt": "hello"}
+WRONG = {"action": "open", "sessionId": ID, "prompt": ""}
+
+
+def closed(house: House) -> None:
+    house.closed()
+
+
+def here(house: House) -> None:
+    house.open_here()
+
+
+def project(house: House) -> None:
+    house.page.on_start = house.comes_up
+
+
+def lost(house: House) -> None:
+    house.closed()
+    house.page.on_start = lambda session: session.update(starting=True)
+
+
+def nothing(_house: House) -> None:
+    """Nobody knows the id."""
+
+
+STORIES: dict[str, tuple[dict[str, Any], Callable[[House], None], list[str]]] = {
+    "resume with a prompt": (RESUME, closed, ["spawn", "text", "enter"]),
+    "resume alone": (SHOW, closed, ["spawn"]),
+    "resume that never comes up": ({**RESUME, "timeout_ms": 2000}, lost, ["spawn"]),
+    "open here with a prompt": (RESUME, here, ["text", "enter"]),
+    "open here alone": (SHOW, here, []),
+    "new": (NEW, project, ["spawn", "text", "enter"]),
+    "not found": (SHOW, nothing, []),
+    "refused for its shape": (WRONG, here, []),
+}
+
+POINTS = {
+    "resume with a prompt": 75,
+    "resume alone": 50,
+    "resume that never comes up": 52,
+    "open here with a prompt": 48,
+    "open here alone": 27,
+    "new": 63,
+    "not found": 19,
+    "refused for its shape": 11,
+}
+"""At least so many moments are tried."""
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_host_may_die_anywhere(story: str, tmp_path: Path) -> None:
+    body, prepare, deeds = STORIES[story]
+    points = survive(lambda: ActionStory(Path(tempfile.mkdtemp(dir=tmp_path)), body, prepare, deeds))
+    assert len(points) >= POINTS[story]
+    assert points.count(f"link {STEM}.result.json.tmp {STEM}.result.json") == 1
+    for deed in deeds:
+        assert points.count(deed) == 1
+    assert "wait" in points or story == "refused for its shape"
