@@ -34,6 +34,7 @@ DOORS = frozenset(
         "agent.transcript_files",
         "agent.tty",
         "cli.browser",
+        "cli.output",
         "cli.reach",
         "cli.triggers",
         "clis.descriptor_files",
@@ -54,9 +55,12 @@ DOORS = frozenset(
         "page.web_server",
         "page.terminal.tty",
         "sessions.keeper.child",
+        "sessions.keeper.folder",
         "sessions.keeper.ring",
+        "sessions.keeper_start",
         "sessions.pty",
         "store.sqlite",
+        "triggers.room",
         "triggers.spool",
     }
 )
@@ -99,6 +103,7 @@ DRIVERS = frozenset(
         "delivery.submit",
         "delivery.typist",
         "host.actions",
+        "host.closing",
         "host.host",
         "page.connection",
         "page.hub",
@@ -119,6 +124,7 @@ DRIVERS = frozenset(
         "triggers.legacy",
         "triggers.legacy_chain",
         "triggers.legacy_single",
+        "triggers.outlet",
         "triggers.publisher",
         "triggers.watcher",
     }

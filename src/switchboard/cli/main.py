@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+
+from switchboard.cli import output
 
 COMMANDS = {
     "up": "start the host in the foreground",
@@ -23,17 +26,28 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit code: 2 for a usage error."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    output.prepare()
+    try:
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        output.discard()  # the reader of our output has gone; there is nobody to tell
+        return 141
+    except OSError as error:
+        output.discard()
+        what = os.fsdecode(error.filename) if error.filename else "the output could not be written"
+        print(f"switchboard: {what}: {error.strerror or error}", file=sys.stderr)
+        return 1
+
+
+def _run(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
         module = importlib.import_module(f"switchboard.cli.{arguments[0]}")
-        try:
-            return int(module.main(arguments[1:]))
-        except KeyboardInterrupt:
-            return 130
-        except BrokenPipeError:
-            # The reader of our output has gone; there is nobody to tell.
-            sys.stderr.close()
-            return 141
+        return int(module.main(arguments[1:]))
     listing = "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="switchboard",

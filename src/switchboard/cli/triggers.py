@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import select
@@ -14,9 +16,15 @@ from switchboard.common.settings import TriggerSettings
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNCERTAIN, EXIT_NO_RESULT = 0, 1, 2, 3, 4
 
+_LOOK = "what became of the request is not known, look at the session before you send it again"
+
 
 class TriggerFolderError(Exception):
     """The trigger folder cannot be used. The text says what to do."""
+
+
+class UnreadableResult(TriggerFolderError):
+    """Whether there is a result, or what it says, cannot be known. The text names the file."""
 
 
 def triggers_dir() -> str:
@@ -32,9 +40,14 @@ def write_trigger(folder: str, body: dict[str, Any]) -> str:
     data = json.dumps(body).encode("ascii") + b"\n"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.rename(temporary, os.path.join(folder, f"{trigger_id}.json"))
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            os.rename(temporary, os.path.join(folder, f"{trigger_id}.json"))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
     except FileNotFoundError:
         raise TriggerFolderError(
             f"the trigger folder {folder} does not exist; start a host (`switchboard up`), or set "
@@ -51,21 +64,28 @@ def result_path(folder: str, trigger_id: str) -> str:
 
 
 def read_result(folder: str, trigger_id: str) -> dict[str, Any] | None:
-    """Return a published result, None while there is none. Raises `TriggerFolderError`."""
+    """Return a published result, None while there is none. Raises `UnreadableResult`."""
+    path = result_path(folder, trigger_id)
     try:
-        with open(result_path(folder, trigger_id), encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             result = json.load(file)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise TriggerFolderError(f"the result of {trigger_id} cannot be read: {error}") from error
-    return result if isinstance(result, dict) else {"ok": False, "error": "the result is no object"}
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None  # nor can there be a request of that name
+        raise UnreadableResult(f"the result {path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableResult(f"the result {path} is damaged ({error}): {_LOOK}") from error
+    if not isinstance(result, dict):
+        raise UnreadableResult(f"the result {path} is damaged (no JSON object): {_LOOK}")
+    return result
 
 
 def wait_result(folder: str, trigger_id: str, seconds: float, quiet: bool) -> dict[str, Any] | None:
     """Return the result once it is published, None when it is not within `seconds`.
 
-    Says on standard error, after a moment, that it waits. Raises `TriggerFolderError`.
+    Says on standard error, after a moment, that it waits. Raises `UnreadableResult`.
     """
     deadline = time.monotonic() + seconds
     note_at = time.monotonic() + 1.0
@@ -77,7 +97,7 @@ def wait_result(folder: str, trigger_id: str, seconds: float, quiet: bool) -> di
                 return result
             if now >= note_at and not quiet:
                 left = deadline - now
-                print(f"waiting for the result of {trigger_id} (up to {left:.0f} s)…", file=sys.stderr, flush=True)
+                print(f"waiting for the result of {trigger_id} (up to {left:.0f} s) ...", file=sys.stderr, flush=True)
                 note_at = deadline
             changes.wait(min(deadline, max(note_at, now)) - now)
 

@@ -10,6 +10,12 @@ from importlib.resources import files
 KEEP_LAUNCHES_MS = 90 * 24 * 3600 * 1000
 """Ended launches older than this are forgotten."""
 
+BUSY_MS = 250
+"""How long a statement waits for another program that writes: the whole host waits with it."""
+
+START_BUSY_MS = 5_000
+"""The same at the start, when nothing else waits."""
+
 
 class StoreError(Exception):
     """The database cannot be used. The text says what to do."""
@@ -38,7 +44,7 @@ class Store:
         self._path = path
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._connection = sqlite3.connect(path, isolation_level=None)
+            self._connection = sqlite3.connect(path, timeout=START_BUSY_MS / 1000, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
         try:
@@ -56,6 +62,7 @@ class Store:
             raise self._unusable(error) from error
         self._run("forget_old_launches", before=now - KEEP_LAUNCHES_MS)
         self.names()  # a table of another layout shows now, and not when a page asks
+        self._connection.execute(f"pragma busy_timeout = {BUSY_MS}")
 
     # Each of these raises `StoreError`: a disk can be full, a file can be damaged at any time.
 

@@ -61,13 +61,24 @@ def usage(*arguments: str) -> int:
         (("hello",), {"command": "hello"}),
         (("/compact", "--wait", "idle"), {"command": "/compact", "wait": "idle"}),
         (("x", "--wait", "none", "--timeout", "1.5"), {"command": "x", "wait": "none", "timeout_ms": 1500}),
-        (("x", "--timeout", "0.0004"), {"command": "x", "timeout_ms": 0}),
+        (("x", "--timeout", "0.0004"), {"command": "x", "timeout_ms": 1}),
+        (("x", "--timeout", "600"), {"command": "x", "timeout_ms": 600_000}),
         (("x", "--expected-cwd", "/srv"), {"command": "x", "expectedCwd": "/srv"}),
         (("--key", "Escape"), {"key": "Escape"}),
         (("--", "--key"), {"command": "--key"}),
         (("",), {"command": ""}),
     ],
-    ids=["text", "wait", "timeout", "short timeout", "directory", "key", "text like an option", "no text at all"],
+    ids=[
+        "text",
+        "wait",
+        "timeout",
+        "short timeout",
+        "long timeout",
+        "directory",
+        "key",
+        "text like an option",
+        "no text at all",
+    ],
 )
 def test_what_is_asked(rig: Rig, arguments: tuple[str, ...], body: dict[str, Any]) -> None:
     assert main(["session-1", *arguments]) == 0
@@ -99,14 +110,18 @@ def test_a_chain_from_a_file(rig: Rig, tmp_path: Path, content: object) -> None:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"{", "Expecting property name"),
-        (b"5", "must hold a JSON array of steps"),
-        (b"{}", "must hold a JSON array of steps"),
-        (b'{"chain":"x"}', "must hold a JSON array of steps"),
-        (b"\xff", "can't decode byte"),
-        (None, "No such file or directory"),
+        (b"{", " is no JSON: Expecting property name"),
+        (b"", " is no JSON: Expecting value"),
+        (b"[NaN]", " is no JSON: NaN is no JSON number"),
+        (b"[" * 60_000, " is no JSON: maximum recursion"),
+        (b"5", " must hold a JSON array of steps"),
+        (b"{}", " must hold a JSON array of steps"),
+        (b'{"chain":"x"}', " must hold a JSON array of steps"),
+        (b"\xff", " is no JSON: 'utf-8' codec can't decode byte"),
+        (b" " * 65_537, " is too large: a request has 64 KiB at most"),
+        (None, ": No such file or directory"),
     ],
-    ids=["no JSON", "a number", "an object", "a text", "no text", "no file"],
+    ids=["no JSON", "nothing", "NaN", "deep", "a number", "an object", "a text", "no text", "large", "no file"],
 )
 def test_a_chain_that_is_none(
     rig: Rig, tmp_path: Path, content: bytes | None, text: str, capsys: pytest.CaptureFixture[str]
@@ -115,8 +130,51 @@ def test_a_chain_that_is_none(
         (tmp_path / "chain").write_bytes(content)
     assert main(["s", "--chain", str(tmp_path / "chain")]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("switchboard send: ")
-    assert text in said
+    assert said.startswith(f"switchboard send: {tmp_path}/chain{text}")
+    assert rig.requests() == []
+
+
+def test_a_folder_is_no_chain(rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["s", "--chain", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"switchboard send: {tmp_path}: Is a directory\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (io.TextIOWrapper(io.BytesIO(b"\xff"), "utf-8"), "standard input is no text: 'utf-8' codec can't decode"),
+        (io.StringIO("x" * 65_537), "standard input is too large: a request has 64 KiB at most"),
+    ],
+    ids=["no text", "too large"],
+)
+def test_a_standard_input_that_makes_no_request(
+    rig: Rig, given: object, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", given)
+    assert main(["s", "-"]) == 2
+    assert capsys.readouterr().err.startswith(f"switchboard send: {said}")
+    assert rig.requests() == []
+
+
+@pytest.mark.parametrize(("given", "sent"), [(".", ""), ("sub/", "/sub"), ("./a/../b", "/b")])
+def test_a_directory_given_from_here_is_sent_whole(
+    rig: Rig, tmp_path: Path, given: str, sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host compares texts: `.` would be no session's directory."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["s", "x", "--expected-cwd", given]) == 0
+    assert rig.request()["expectedCwd"] == f"{tmp_path}{sent}"
+
+
+def test_a_directory_that_has_gone_is_a_usage_error(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def gone() -> str:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(os, "getcwd", gone)
+    assert main(["s", "x", "--expected-cwd", "."]) == 2
+    assert capsys.readouterr().err == "switchboard send: No such file or directory\n"
     assert rig.requests() == []
 
 
@@ -132,6 +190,9 @@ def test_a_chain_that_is_none(
         ("s", "x", "--wait", "busy"),
         ("s", "x", "--timeout", "0"),
         ("s", "x", "--timeout", "-1"),
+        ("s", "x", "--timeout", "600.001"),
+        ("s", "x", "--timeout", "601"),
+        ("s", "x", "--expected-cwd", ""),
         ("s", "x", "--timeout", "nan"),
         ("s", "x", "--timeout", "inf"),
         ("s", "x", "--bound", "soon"),
@@ -217,9 +278,28 @@ def test_without_a_result_the_request_stays_and_is_said_to(rig: Rig, capsys: pyt
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == (
-        f"switchboard send: no result within 0.001 s. The request {ID} stays and may still be carried out: see "
-        f"`switchboard result {ID}`, or delete {rig.folder}/{ID}.json. Is a host running (`switchboard doctor`)?\n"
+        f"switchboard send: no result within 0.001 s. {stays(rig)}. Is a host running (`switchboard doctor`)?\n"
     )
+    assert rig.request()["command"] == "x"
+
+
+def stays(rig: Rig) -> str:
+    return (
+        f"The request {ID} stays and may still be carried out: see `switchboard result {ID}` "
+        f"({rig.folder}/processed/{ID}.result.json), or delete {rig.folder}/{ID}.json"
+    )
+
+
+def test_who_stops_waiting_is_told_that_the_request_stays(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "wait_result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main(["s", "x"])
+    assert capsys.readouterr().err == f"switchboard send: not waited for any longer. {stays(rig)}\n"
     assert rig.request()["command"] == "x"
 
 
@@ -259,10 +339,19 @@ def test_a_result_that_cannot_be_printed_still_gives_its_exit_code(
     rig.answers({"ok": False, "wrote": True})
     monkeypatch.setattr(sys, "stdout", output)
     assert main(["s", "x"]) == 3
-    if sys.stdout is not None and sys.stdout is not output:
-        sys.stdout.close()
     monkeypatch.undo()
     assert ("could not be printed: [Errno 32] Broken pipe" in capsys.readouterr().err) is (output is not None)
+
+
+@pytest.mark.parametrize("output", [NoReader(), None], ids=["nobody reads", "no output at all"])
+def test_an_id_that_cannot_be_printed_is_said_to_be_a_request_all_the_same(
+    rig: Rig, output: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", output)
+    code = main(["s", "x", "--no-wait"])
+    monkeypatch.undo()
+    assert code == (4 if output else 0)
+    assert (stays(rig) in capsys.readouterr().err) is bool(output)
 
 
 def test_without_a_trigger_folder(
@@ -276,8 +365,11 @@ def test_without_a_trigger_folder(
 
 def test_a_result_that_cannot_be_read(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     (rig.folder / "processed" / f"{ID}.result.json").write_text("{")
-    assert main(["s", "x"]) == 1
-    assert capsys.readouterr().err.startswith(f"switchboard send: the result of {ID} cannot be read: ")
+    assert main(["s", "x"]) == 3, "something may have been typed"
+    said = capsys.readouterr().err
+    assert said.startswith(
+        f"switchboard send: the result {rig.folder}/processed/{ID}.result.json is damaged (Expecting"
+    )
 
 
 def test_without_a_home(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from switchboard.cli.triggers import (
     TriggerFolderError,
+    UnreadableResult,
     exit_code,
     read_result,
     result_path,
@@ -53,11 +54,52 @@ def test_a_result_is_read_once_it_is_there(tmp_path: Path) -> None:
     path = Path(result_path(str(tmp_path), "a"))
     path.write_text('{"ok":true}')
     assert wait_result(str(tmp_path), "a", 0.0, quiet=True) == {"ok": True}
-    path.write_text("[]")
-    assert read_result(str(tmp_path), "a") == {"ok": False, "error": "the result is no object"}
-    path.write_text("{")
-    with pytest.raises(TriggerFolderError, match="cannot be read"):
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"{", "is damaged (Expecting property name"),
+        (b"", "is damaged (Expecting value"),
+        (b"\xff", "is damaged ('utf-8' codec"),
+        (b"[]", "is damaged (no JSON object)"),
+        (b"[" * 100_000, "is damaged (maximum recursion"),
+        (None, "cannot be read: Is a directory"),
+    ],
+    ids=["cut short", "empty", "no text", "a list", "deep", "a folder"],
+)
+def test_a_result_that_says_nothing_names_its_file(tmp_path: Path, content: bytes | None, text: str) -> None:
+    path = Path(result_path(str(tmp_path), "a"))
+    if content is None:
+        path.mkdir(parents=True)
+    else:
+        path.parent.mkdir()
+        path.write_bytes(content)
+    with pytest.raises(UnreadableResult) as raised:
         read_result(str(tmp_path), "a")
+    assert str(raised.value).startswith(f"the result {path} {text}")
+
+
+@pytest.mark.parametrize("fails", ["write", "rename"])
+def test_a_request_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    if fails == "rename":
+        monkeypatch.setattr(os, "rename", full)
+    else:
+        opened = os.fdopen
+
+        def open_full(descriptor: int, mode: str) -> object:
+            os.close(descriptor)
+            return opened(os.open("/dev/full", os.O_WRONLY), mode)
+
+        monkeypatch.setattr(os, "fdopen", open_full)
+    with pytest.raises(TriggerFolderError, match="cannot be written: No space left on device"):
+        write_trigger(str(tmp_path), {})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_waiting_wakes_when_the_result_is_renamed_into_place(tmp_path: Path) -> None:
