@@ -18,6 +18,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 STATIC = Path("src/switchboard/page/static")
+BUILT = Path("web/node_modules/.built")
+"""Where vite puts the page (vite.config.ts). Not into the package: it empties its folder first, and a host may run."""
 STAMP = Path("web/.built-from")
 NOT_SOURCES = {"node_modules", "tests", STAMP.name}
 
@@ -45,9 +47,28 @@ def build_page(root: Path, run: Run) -> None:
     web = root / "web"
     install_packages(web, run, os.environ)
     run(["node", "node_modules/vite/bin/vite.js", "build", "--logLevel", "warn"], web, os.environ)
-    if lacking := missing(root / STATIC):
-        raise RuntimeError(f"the browser page was not built: {', '.join(lacking)} missing in {root / STATIC}")
+    if lacking := missing(root / BUILT):
+        raise RuntimeError(f"the browser page was not built: {', '.join(lacking)} missing in {root / BUILT}")
+    publish(root / BUILT, root / STATIC)
     stamp.write_text(sources, "utf-8")
+
+
+def publish(built: Path, static: Path) -> None:
+    """Put a built page in the place of the one before, which a host may be serving: there is a whole one all the time.
+
+    Built files have their content in their names, so the new ones come beside the old ones; then `index.html`, which
+    decides, is replaced in one step; then what it no longer names goes.
+    """
+    files = sorted(path.relative_to(built) for path in built.rglob("*") if path.is_file())
+    files.sort(key=lambda path: path.name == "index.html")
+    for name in files:
+        (static / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(built / name, static / name)
+    for path in sorted(static.rglob("*"), reverse=True):
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+        elif not path.is_dir() and path.relative_to(static) not in files:
+            path.unlink()
 
 
 def install_packages(web: Path, run: Run, environment: Mapping[str, str]) -> None:

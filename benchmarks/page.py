@@ -34,6 +34,7 @@ LIMIT_AIM = Aim("ratio", "at least", 0.85)
 PEER_AIM = Aim("ratio", "at least", 1.6)
 ECHO_AIM = Aim("ratio", "at most", 0.6)
 STUCK_AIM = Aim("value", "at most", 20)
+STALL_AIM = Aim("value", "at most", 50)
 
 MARK = b"t-h-e-e-n-d"
 SAY_MARK = "printf '\\nt-h-e%s\\n' -e-n-d"
@@ -60,6 +61,10 @@ ANSI = Corpus(
     + b"\x1b[K\n",
 )
 
+BELLS = Corpus("bells", b"a\a" * 40 + b"\n")
+KEPT_BYTES = 512 * 1024
+"""What is kept of a session's output."""
+
 
 def measure(rounds: int, size: int, keys: int) -> list[Figure]:
     """Return the figures of `rounds` rounds with `size` bytes each, and of `keys` keys."""
@@ -68,7 +73,8 @@ def measure(rounds: int, size: int, keys: int) -> list[Figure]:
         for corpus in (PLAIN, ANSI):
             figures += _throughput(corpus, rounds, size, ours, theirs, Path(folder))
         figures += _echo(keys, ours, theirs)
-        figures.append(_beside_one_that_never_reads(keys, ours, Path(folder)))
+        figures.append(_beside_a_dense_replay(keys, ours, Path(folder)))
+        figures.append(_beside_one_that_never_reads(keys, ours))
     return figures
 
 
@@ -78,14 +84,16 @@ def measure(rounds: int, size: int, keys: int) -> list[Figure]:
 def _throughput(corpus: Corpus, rounds: int, size: int, ours: Ours, theirs: Client, folder: Path) -> list[Figure]:
     path, printed = corpus.write(folder, size)
     rates: dict[str, list[float]] = {"ours": [], "terminado": [], "bare": []}
+    sides: list[tuple[str, Callable[[], float]]] = [
+        ("bare", lambda: _bare(path)),
+        ("ours", lambda: _print(ours.client, path)),
+        ("terminado", lambda: _print(theirs, path)),
+    ]
     for number in range(-1, rounds):
-        took = {
-            "bare": _bare(path),
-            "ours": _print(ours.client, path),
-            "terminado": _print(theirs, path),
-        }
-        if number >= 0:
-            for side, seconds in took.items():
+        # Who begins changes: the first finds the machine as the round before left it.
+        for side, work in sides[:: 1 if number % 2 else -1]:
+            seconds = work()
+            if number >= 0:
                 rates[side].append(printed / seconds / 1e6)
     return [
         paired(
@@ -128,16 +136,18 @@ def _bare(path: Path) -> float:
 
 
 def _echo(keys: int, ours: Ours, theirs: Client) -> list[Figure]:
-    mine, peers = [], []
+    times: dict[bool, list[float]] = {True: [], False: []}
     for client in (ours.client, theirs):
         client.type(b"stty raw -echo; printf 't-h-e%s' -e-n-d; exec cat\r")
         client.until(MARK)
     for number in range(keys + 20):
-        pair = _key(ours.client, number), _key(theirs, number)
-        if number >= 20:
-            mine.append(pair[0])
-            peers.append(pair[1])
+        # Who begins changes: the second finds processor and caches awake.
+        for is_ours in (True, False) if number % 2 else (False, True):
+            took = _key(ours.client if is_ours else theirs, number)
+            if number >= 20:
+                times[is_ours].append(took)
         time.sleep(0.005)
+    mine, peers = times[True], times[False]
     return [
         single(
             f"echo of a key, p{cut}",
@@ -163,7 +173,25 @@ def _percentile(values: list[float], cut: int) -> float:
     return statistics.quantiles(values, n=100, method="inclusive")[cut - 1]
 
 
-def _beside_one_that_never_reads(keys: int, ours: Ours, folder: Path) -> Figure:
+def _beside_a_dense_replay(keys: int, ours: Ours, folder: Path) -> Figure:
+    """Another page joins a session whose kept output is bells, each of which its replay must not ring again."""
+    path, _ = BELLS.write(folder, KEPT_BYTES)
+    loud = ours.open()
+    page, show = ours.connect()
+    show(loud)
+    page.type(f"cat {path}; {SAY_MARK}\r".encode())
+    page.until(MARK)
+    page.close()
+    times = []
+    for _ in range(5):
+        joining, show = ours.connect()
+        show(loud)
+        times += [_key(ours.client, number) for number in range(keys // 5)]
+        joining.close()
+    return single("echo, longest, while a replay of bells is made", max(times), "ms", aim=STALL_AIM)
+
+
+def _beside_one_that_never_reads(keys: int, ours: Ours) -> Figure:
     """The session in use is `cat` by now; another one prints without end to a page that takes nothing."""
     loud = ours.open()
     stuck, show = ours.connect()

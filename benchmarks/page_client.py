@@ -14,6 +14,9 @@ from switchboard.page import messages
 PATIENCE = 60.0
 BUFFER = 1 << 20
 
+OUTPUT_HEAD = len(messages.encode_output(0, 0, b""))
+STDOUT = b'["stdout", "'
+
 
 class Client:
     """One connection. `keys` makes the frame body for keystrokes: (opcode, body)."""
@@ -72,8 +75,8 @@ class Client:
             self._more()
 
     def until(self, mark: bytes) -> int:
-        """Read frames until one has `mark`; return how many bytes they had."""
-        total = 0
+        """Read frames until `mark` has come; return how many bytes they had."""
+        total, tail = 0, b""
         while True:
             opcode, body = self.frame()
             total += len(body)
@@ -81,12 +84,20 @@ class Client:
                 self.send(10, body)
             elif opcode == 1 and body.startswith(b'{"type":"ping"'):
                 self.send(1, messages.encode(messages.Pong(json.loads(body)["number"])))
-            # A mark is the last that is printed, or begins a message.
-            if mark in body[-256:] or body.startswith(mark):
+            # A mark is the last that is printed, perhaps in two frames, or begins a message.
+            tail = tail[-len(mark) :] + _printed(opcode, body)[-256:]
+            if mark in tail or body.startswith(mark):
                 return total
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _printed(opcode: int, body: bytes) -> bytes:
+    """What a frame says without what is around it, ours or terminado's."""
+    if opcode == 2:
+        return body[OUTPUT_HEAD:]
+    return body[len(STDOUT) : -2] if body.startswith(STDOUT) else body
 
 
 def page(port: int, cookie: str, key: str) -> tuple[Client, Callable[[int], None]]:

@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   base: "/",
   build: {
-    outDir: "../src/switchboard/page/static",
+    // From here the build hook puts it into the package, file by file: a running host serves a whole page all the time.
+    outDir: "node_modules/.built",
     emptyOutDir: true,
     // Nothing is inlined: the page's content security policy allows its own files only.
     assetsInlineLimit: 0,

@@ -20,8 +20,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[RunningHost]:
-    made = RunningHost(tmp_path, {"PS1": "here> "}).start()
+def host(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[RunningHost]:
+    """A running host. An indirect parameter is called with it before it starts."""
+    made = RunningHost(tmp_path, {"PS1": "here> "})
+    getattr(request, "param", lambda _host: None)(made)
+    made.start()
     yield made
     made.cli("down", "--sessions")
     made.clean_up()

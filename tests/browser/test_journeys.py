@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 from tests.support.browser import Tab, agent, row, shell
 from tests.support.hosting import RunningHost
@@ -70,6 +73,95 @@ def test_stop_asks_and_the_conversation_is_resumed(host: RunningHost, tab: Tab) 
     (after,) = [session for session in host.sessions() if session["state"] == "open"]
     assert (after["id"], after["cwd"]) == (before["id"], before["cwd"])
     assert after["pid"] != before["pid"]
+
+
+def test_a_conversation_that_is_open_elsewhere_is_opened_here_only_after_a_question(
+    host: RunningHost, tabs: Tabs, tmp_path: Path
+) -> None:
+    """A second host stands for a terminal of another program, in which the same agent runs."""
+    shared = {"SWITCHBOARD_AGENT_HOME": host.environment["SWITCHBOARD_AGENT_HOME"]}
+    other = RunningHost(tmp_path / "other", shared).start()
+    try:
+        there = tabs(enter=False)
+        there.enter(other)
+        agent(there, other, "There")
+        there.type("said elsewhere")
+        there.shows("> said elsewhere")
+        row(there, "There", "idle")
+        tab = tabs()
+        tab.page.get_by_role("treeitem", name=re.compile("said elsewhere.*closed", re.DOTALL)).click()
+        question = tab.page.get_by_role("alertdialog", name="It is open in another program")
+        expect(question).to_contain_text(re.compile(r"Process \d+ has it open in .*other/project"))
+        question.get_by_role("button", name="Cancel").click()
+        expect(tab.page.get_by_text("session live elsewhere")).to_be_visible()
+        assert [session["state"] for session in host.sessions()] == ["closed"]
+        tab.page.get_by_role("button", name="Try again").click()
+        question.get_by_role("button", name="Open here as well").click()
+        tab.until(lambda: host.sessions()[0]["state"] == "open", "the second process")
+        assert other.sessions()[0]["id"] == host.sessions()[0]["id"]
+    finally:
+        other.cli("down", "--sessions")
+        other.clean_up()
+
+
+def test_a_conversation_without_a_prompt_starts_afresh_under_its_id(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host, "Unused")
+    (before,) = host.sessions()
+    tab.page.get_by_role("banner").get_by_role("button", name="Stop").click()
+    tab.page.get_by_role("alertdialog").get_by_role("button", name="Stop").click()
+    tab.page.get_by_role("button", name="Resume").click()
+    tab.until(lambda: any(session["state"] == "open" for session in host.sessions()), "the session")
+    row(tab, "Unused", "idle")
+    (after,) = [session for session in host.sessions() if session["state"] == "open"]
+    assert (after["id"], after["cwd"]) == (before["id"], before["cwd"])
+    tab.type("hello there")
+    tab.shows("> hello there")
+
+
+def test_what_does_not_end_is_ended_by_force_after_another_question(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host, "Stubborn")
+    tab.type("trap '' HUP INT TERM; clear")
+    tab.until(lambda: tab.screen() == "here>", "the prompt")
+    tab.page.get_by_role("banner").get_by_role("button", name="Stop").click()
+    tab.page.get_by_role("alertdialog").get_by_role("button", name="Stop").click()
+    question = tab.page.get_by_role("alertdialog", name="“Stubborn” still runs")
+    expect(question).to_contain_text("cannot save anything")
+    assert host.sessions()[0]["state"] == "open"
+    question.get_by_role("button", name="End by force").click()
+    tab.until(lambda: host.sessions()[0]["state"] == "exited", "its end")
+    expect(tab.page.get_by_text("ended by signal 9").first).to_be_visible()
+
+
+def test_a_new_session_begins_with_what_the_project_has(host: RunningHost, tab: Tab) -> None:
+    other = host.root / "another project"
+    other.mkdir()
+    agent(tab, host, "First")
+    tab.new_session("Plain shell", other, "Second")
+    directory = tab.dialog.get_by_label("Directory")
+    tab.page.get_by_role("button", name="New session").first.click()
+    expect(directory).to_have_value(str(other))
+    expect(tab.dialog.get_by_role("radio", name=re.compile("Plain shell"))).to_be_checked()
+    tab.dialog.get_by_role("button", name="Cancel").click()
+    tab.page.get_by_role("treeitem", name=re.compile("First")).click()
+    tab.page.get_by_role("button", name="New session").first.click()
+    expect(directory).to_have_value(str(host.project))
+    tab.dialog.get_by_role("group", name="Known directories").get_by_role("button", name="another project").click()
+    expect(directory).to_have_value(str(other))
+
+
+def test_colours_follow_the_system_until_somebody_chooses(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(color_scheme="dark")
+    paper = "getComputedStyle(document.body).backgroundColor.match(/[0-9.]+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
+    dark = tab.page.evaluate(paper)
+    assert dark < 3 * 100
+    tab.page.emulate_media(color_scheme="light")
+    tab.until(lambda: tab.page.evaluate(paper) > 3 * 200, "a light page")
+    tab.page.get_by_role("button", name="More").click()
+    tab.page.get_by_role("menuitemcheckbox", name="Colours: dark").click()
+    tab.until(lambda: tab.page.evaluate(paper) == dark, "the chosen colours")
+    tab.page.reload()
+    expect(tab.status("connected")).to_be_visible()
+    assert tab.page.evaluate(paper) == dark
 
 
 def test_rename(host: RunningHost, tab: Tab) -> None:
@@ -186,6 +278,59 @@ def test_everything_is_reached_by_keyboard(host: RunningHost, tab: Tab) -> None:
     expect(tab.page.get_by_role("complementary", name="Activity")).to_be_visible()
 
 
+PRESS = """init => {
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {bubbles: true, cancelable: true, ...init}));
+    return Promise.resolve().then(
+        () => [document.activeElement.className, document.querySelector('.head-name').innerText]);
+}"""
+"""Press a key and tell, before any other can be pressed, where the keyboard is and which session is shown."""
+
+
+@pytest.mark.parametrize(
+    "key",
+    [{"key": "Escape"}, {"key": "F6", "code": "F6"}, {"key": "1", "code": "Digit1", "altKey": True}],
+    ids=["Escape", "F6", "Alt+1"],
+)
+def test_the_terminal_has_the_keyboard_before_the_next_key(host: RunningHost, tab: Tab, key: dict[str, Any]) -> None:
+    shell(tab, host, "One")
+    shell(tab, host, "Two")
+    tab.page.get_by_role("banner").get_by_role("button", name="Grid").focus()
+    shown = "One" if key["key"] == "1" else "Two"
+    assert tab.page.evaluate(PRESS, key) == ["xterm-helper-textarea", shown]
+
+
+def test_the_palette_gives_the_keyboard_to_what_was_chosen_before_the_next_key(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host, "One")
+    shell(tab, host, "Two")
+    tab.page.keyboard.press("Control+k")
+    tab.dialog.get_by_role("combobox").fill("One")
+    assert tab.page.evaluate(PRESS, {"key": "Enter"}) == ["xterm-helper-textarea", "One"]
+
+
+def test_a_dialog_that_was_closed_takes_the_keyboard_from_nobody(host: RunningHost, tab: Tab) -> None:
+    tab.page.get_by_role("button", name="More").focus()
+    tab.page.keyboard.press("?")
+    closed = """async dialog => {
+        dialog.close();
+        const back = document.activeElement.getAttribute('aria-label');
+        document.querySelector('[type=search]').focus();
+        await new Promise(done => setTimeout(done, 100));
+        return [back, document.activeElement.type, dialog.isConnected];
+    }"""
+    assert tab.dialog.evaluate(closed) == ["More", "search", False]
+
+
+def test_escape_keeps_the_old_name(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host, "Old name")
+    tab.page.get_by_role("button", name="Old name").click()
+    tab.page.get_by_label("Session name").fill("Thought again")
+    tab.page.keyboard.press("Escape")
+    expect(tab.terminal.locator("textarea")).to_be_focused()
+    tab.type("hello there")
+    tab.shows("> hello there")
+    assert host.sessions()[0]["name"] == "Old name"
+
+
 def test_a_phone(host: RunningHost, tabs: Tabs) -> None:
     tab = tabs(400, 800, has_touch=True, is_mobile=True, device_scale_factor=2)
     overflow = "document.documentElement.scrollWidth - innerWidth"
@@ -197,6 +342,18 @@ def test_a_phone(host: RunningHost, tabs: Tabs) -> None:
     tab.until(lambda: tab.screen().strip() in {"$", "#"}, "a prompt")
     tab.type("echo on-a-phone $(tput cols)")
     tab.shows("on-a-phone", 2)
+    keys = tab.page.get_by_role("toolbar", name="Terminal keys")
+    tab.type("cat -v")
+    for name in ("Up", "Esc", "Tab", "Enter"):
+        keys.get_by_role("button", name=name, exact=True).tap()
+    tab.shows("^[[A^[")
+    keys.get_by_role("button", name="Ctrl", exact=True).tap()
+    tab.type("b", enter=False)
+    tab.type("")
+    tab.shows("^B", 2)
+    keys.get_by_role("button", name="^C, interrupt").tap()
+    tab.type("echo $?=ended")
+    tab.shows("130=ended")
     assert tab.page.evaluate(overflow) <= 0
     tab.page.get_by_role("button", name="Sessions").tap()
     item = tab.page.get_by_role("treeitem", level=2)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
-from tests.support.browser import Tab, address, agent, shell
+from tests.support.browser import ROOT, Tab, address, agent, shell
 from tests.support.hosting import RunningHost
 
 Tabs = Callable[..., Tab]
@@ -79,6 +81,92 @@ def test_a_host_that_goes_silent_is_noticed_and_keys_are_refused(host: RunningHo
     assert "lost" not in tab.screen()
 
 
+def test_keys_typed_into_silence_are_told_of(host: RunningHost, tabs: Tabs) -> None:
+    """Nobody knows yet that the host is gone, so they are taken; and then it is said that they may be lost."""
+    tab = tabs(enter=False)
+    tab.page.clock.install()
+    tab.enter(host)
+    shell(tab, host, "Silent")
+    tab.type("echo before")
+    tab.shows("before", 2)
+    tab.page.clock.run_for(1_000)
+    assert host.process is not None
+    host.process.send_signal(signal.SIGSTOP)
+    told = tab.page.get_by_text("what was typed last into “Silent” may not have arrived")
+    try:
+        tab.type("echo unsure", enter=False)
+        tab.page.clock.run_for(9_000)
+        expect(told).to_have_count(0)
+        expect(tab.status("connected")).to_be_visible()
+        tab.page.clock.run_for(2_000)
+        expect(told).to_be_visible(timeout=3_000)
+        expect(tab.status("connected")).to_be_hidden()
+        tab.type("refused", enter=False)
+        expect(tab.page.get_by_text("not connected: nothing was typed")).to_be_visible()
+    finally:
+        host.process.send_signal(signal.SIGCONT)
+    expect(tab.status("connected")).to_be_visible()
+    expect(told).to_be_visible()
+    tab.page.keyboard.press("Control+u")
+    tab.type("echo after")
+    tab.shows("after", 2)
+    assert "refused" not in tab.screen()
+
+
+def test_after_a_restart_of_the_host_a_session_belongs_to_who_shows_it(host: RunningHost, tabs: Tabs) -> None:
+    """No other page has the size, so this one is not told that another one had; although nobody works in its window."""
+    tab = tabs(enter=False)
+    tab.page.add_init_script("Object.defineProperty(document, 'hasFocus', {value: () => false})")
+    tab.enter(host)
+    shell(tab, host)
+    before = host.sessions()[0]["columns"]
+    host.kill()
+    expect(tab.status("connected")).to_have_count(0)
+    tab.page.set_viewport_size({"width": 900, "height": 600})
+    host.start()
+    expect(tab.status("connected")).to_be_visible()
+    tab.until(lambda: host.sessions()[0]["columns"] < before, "the size of the smaller window")
+    expect(tab.page.get_by_role("button", name=re.compile("Sized for another page"))).to_be_hidden()
+    tab.trouble.clear()  # the browser tells of each attempt that found nobody
+
+
+SECRET = "a-standing-credential-of-more-than-32-characters"
+
+
+def standing(host: RunningHost) -> None:
+    """Let the host take a credential that stays."""
+    path = host.root / "credential"
+    path.write_text(f"{SECRET}\n", "utf-8")
+    path.chmod(0o600)
+    host.options = ("--credential", str(path))
+
+
+@pytest.mark.parametrize("host", [standing], indirect=True, ids=["standing"])
+def test_signing_in_with_the_standing_credential(host: RunningHost, tabs: Tabs) -> None:
+    """Any number of browsers; what is almost it is refused; and it stands nowhere afterwards."""
+    for _ in range(2):
+        tab = tabs(enter=False)
+        tab.page.goto(address(host).partition("#")[0])
+        field = tab.page.get_by_label("Address or credential")
+        field.fill(SECRET[:-1])
+        tab.page.keyboard.press("Enter")
+        expect(tab.page.get_by_role("alert").get_by_text("The host does not take that")).to_be_visible()
+        tab.trouble.clear()  # the browser tells of every 401
+        field.fill(SECRET)
+        tab.page.get_by_role("button", name="Sign in").click()
+        expect(tab.status("connected")).to_be_visible()
+        assert field.input_value() == ""
+        kept = tab.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, location.href])")
+        assert SECRET not in kept
+        tab.page.reload()
+        expect(tab.status("connected")).to_be_visible()
+    shell(tab, host)
+    tab.type("echo signed in")
+    tab.shows("signed in", 2)
+    for path in host.data.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+
+
 def test_signing_in_by_pasting(host: RunningHost, tabs: Tabs) -> None:
     tab = tabs(enter=False)
     tab.page.goto(address(host).partition("#")[0])
@@ -115,33 +203,49 @@ def test_the_page_goes_on_after_the_host_was_killed(host: RunningHost, tab: Tab)
     tab.trouble.clear()
 
 
-def test_a_frozen_tab_comes_back_with_everything(host: RunningHost, tab: Tab, browser: Browser) -> None:
-    """Frozen until the host has given it up; then it reconnects by itself and catches up."""
-    shell(tab, host)
-    tab.type("read x; i=0; while [ $i -lt 500 ]; do i=$((i+1)); echo missed-$i; done")
-    stop_pages(browser, signal.SIGSTOP)
-    log = host.data / "host.log"
-    deadline = time.monotonic() + 60
-    while "does not answer" not in log.read_text("utf-8"):
-        assert time.monotonic() < deadline, "the host still waits for the frozen page"
-        time.sleep(0.1)
-    (one,) = host.sessions()
-    with open(f"/proc/{one['pid']}/fd/1", "wb") as terminal:
-        terminal.write(b"printed meanwhile\r\n")
-    stop_pages(browser, signal.SIGCONT)
-    expect(tab.status("connected")).to_be_visible()
-    tab.shows("printed meanwhile")
-    tab.type("")
-    tab.shows("missed-500")
+def impatient(host: RunningHost) -> None:
+    """Give pages half a second to answer."""
+    host.launcher = (sys.executable, str(ROOT / "tests/support/impatient_host.py"))
 
 
-def stop_pages(browser: Browser, how: signal.Signals) -> None:
+def stop_pages(tab: Tab, how: signal.Signals) -> None:
     """Stop or continue the processes that run pages."""
-    session = browser.new_browser_cdp_session()
+    session = tab.browser.new_browser_cdp_session()
     for process in session.send("SystemInfo.getProcessInfo")["processInfo"]:
         if process["type"] == "renderer":
             os.kill(process["id"], how)
     session.detach()
+
+
+@pytest.mark.parametrize("host", [impatient], indirect=True, ids=["impatient"])
+def test_a_frozen_tab_comes_back_with_everything(host: RunningHost, tab: Tab) -> None:
+    """It really stands still, until the host has given it up; then it reconnects by itself and shows each line once."""
+    shell(tab, host)
+    tab.type("stty -echo; echo line-0; until [ -e go ]; do sleep 0.1; done; seq -f line-%g 1 300")
+    tab.shows("line-0", 2)
+    stop_pages(tab, signal.SIGSTOP)
+    try:
+        log = host.data / "host.log"
+        deadline = time.monotonic() + 60
+        while "does not answer" not in log.read_text("utf-8"):
+            assert time.monotonic() < deadline, "the host still waits for the frozen page"
+            time.sleep(0.1)
+        (host.project / "go").touch()
+        time.sleep(1)
+    finally:
+        stop_pages(tab, signal.SIGCONT)
+    tab.shows("line-300")
+    expect(tab.status("connected")).to_be_visible()
+    seen: set[int] = set()
+    for _ in range(40):
+        numbers = [int(number) for number in re.findall(r"^line-(\d+)$", tab.screen(), re.MULTILINE)]
+        assert numbers == list(range(numbers[0], numbers[-1] + 1)), "in order, and each once"
+        seen.update(numbers)
+        if numbers[0] == 0:
+            break
+        tab.terminal.locator("textarea").press("Shift+PageUp")
+        tab.page.wait_for_timeout(100)
+    assert seen == set(range(301))
 
 
 def test_a_used_address_says_how_to_get_another(host: RunningHost, tabs: Tabs, browser: Browser) -> None:

@@ -161,6 +161,53 @@ def test_copying_works_in_a_browser_that_gives_pages_no_clipboard(host: RunningH
     expect(search).to_have_value("selected-word")
 
 
+def test_text_in_the_terminal_is_found(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host)
+    tab.type("seq -f line-%g 1 200; clear")
+    tab.until(lambda: tab.screen() == "here>", "the prompt")
+    tab.type("seq -f row-%g 1 200")
+    tab.shows("row-200")
+    tab.page.keyboard.press("Control+Shift+F")
+    field = tab.page.get_by_label("Find in terminal")
+    expect(field).to_be_focused()
+    tab.page.keyboard.type("row-17")
+    found = tab.page.get_by_role("search").get_by_role("status")
+    expect(found).to_contain_text("of 11")
+    tab.page.keyboard.press("Shift+Enter")
+    tab.page.keyboard.press("Enter")
+    tab.until(lambda: "row-17" in tab.screen(), "what was looked for")
+    field.fill("row-3\n")
+    tab.until(lambda: re.search(r"^row-3\d?$", tab.screen(), re.MULTILINE), "what is further up")
+    field.fill("nowhere")
+    expect(found).to_contain_text("none")
+    tab.page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+    expect(tab.terminal.locator("textarea")).to_be_focused()
+
+
+def test_an_emoji_of_several_characters_is_as_wide_as_programs_think(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host)
+    woman_ghost = r"\360\237\221\251\342\200\215\360\237\221\273"
+    tab.type(rf"stty raw -echo; printf '\r{woman_ghost}\033[6n'; dd bs=1 count=6 2>/dev/null >width; stty sane; clear")
+    width = host.project / "width"
+    tab.until(lambda: width.exists() and width.read_bytes().endswith(b"R"), "the place of the cursor")
+    assert re.fullmatch(rb"\x1b\[\d;3R", width.read_bytes())
+
+
+def test_a_web_address_opens_in_a_tab_of_its_own_when_it_is_clicked(host: RunningHost, tab: Tab) -> None:
+    shell(tab, host)
+    url = tab.page.url
+    tab.type(f"clear; printf '%s\\n' {url}")
+    tab.until(lambda: tab.screen().splitlines()[:1] == [url], "the address")
+    row = tab.terminal.locator(".xterm-rows > div").first
+    row.hover(position={"x": 40, "y": 5}, force=True)
+    with tab.context.expect_page() as opened:
+        row.click(position={"x": 40, "y": 5}, force=True)
+    assert opened.value.url == url
+    assert opened.value.evaluate("[window.opener, document.referrer]") == [None, ""]
+    opened.value.close()
+
+
 def test_links_and_paths_in_output_open_nothing_by_themselves(host: RunningHost, tab: Tab) -> None:
     opened: list[Page] = []
     tab.context.on("page", lambda page: opened.append(page))

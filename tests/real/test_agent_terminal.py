@@ -188,7 +188,8 @@ def test_a_long_prompt_in_paced_chunks_is_recorded_exactly(agent: AgentTerminal)
     text = "".join(f"{number:04d} " for number in range(820))[:4096].rstrip() + "."
     for at in range(0, len(text), 512):
         agent.send(text[at : at + 512])
-        agent.read(0.002)
+        # Two pieces in one reading would be a paste, however long the pause between them.
+        agent.wait_shown(text[: at + 512].split()[-2])
     agent.wait_shown(text[-40:])
     agent.send("\r")
     agent.wait(lambda: agent.prompts() == [text], "prompt")

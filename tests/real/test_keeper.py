@@ -4,12 +4,16 @@ import asyncio
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from switchboard.common.paths import runtime_folder
+from switchboard.sessions import keeper_client
 from switchboard.sessions.keeper_client import ExitReport, Holding, KeeperClient, KeeperError
+from switchboard.sessions.keeper_start import end_keeper
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
 
@@ -268,3 +272,53 @@ async def test_a_thousand_sessions_leave_no_descriptor(host: Host) -> None:
     after = (len(os.listdir("/proc/self/fd")), len(os.listdir(f"/proc/{host.client.pid}/fd")))
     # One session is open now: its master and its memory; the host has mapped the memory too.
     assert after == (before[0] + 3, before[1] + 2)
+
+
+async def test_a_stopped_keeper_is_given_up_with_what_helps(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid = host.client.pid
+    assert pid is not None
+    monkeypatch.setattr(keeper_client, "SPAWN_SECONDS", 0.1)
+    monkeypatch.setattr(keeper_client, "START_SECONDS", 0.1)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        remedy = f"its process {pid} is stopped: `kill -CONT {pid}` lets it go on"
+        with pytest.raises(KeeperError) as refused:
+            await host.spawn("true")
+        assert str(refused.value) == f"the session keeper has not started it within 0.1 s; {remedy}"
+        with pytest.raises(KeeperError) as refused:
+            await Host(tmp_path).connect()
+        assert str(refused.value) == f"the session keeper did not answer within 0.1 s; {remedy}"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    monkeypatch.setattr(keeper_client, "SPAWN_SECONDS", 20.0)
+    # What it was asked for is started now, and ended again because nobody waits for it.
+    holding = await host.spawn("sh", "-c", "echo again")
+    assert b"again" in await output(holding, b"again")
+
+
+async def test_a_short_folder_goes_with_its_keeper_and_comes_with_the_next() -> None:
+    # Not in the test's own folder, whose name can be too long for a socket.
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(runtime_folder("/deep" * 40, os.geteuid(), root))
+        folder.parent.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700)
+        for _ in range(3):
+            made = Host(folder)
+            await made.connect()
+            pidfd = os.pidfd_open(made.client.pid or 0)
+            made.leave()
+            await readable(pidfd)
+            os.close(pidfd)
+            assert os.listdir(root) == []
+
+
+async def test_a_keeper_that_is_ended_takes_its_sessions_with_it(host: Host, tmp_path: Path) -> None:
+    holding = await host.spawn("sleep", "1000")
+    pidfd = os.pidfd_open(holding.pid)
+    host.leave()
+    await asyncio.to_thread(end_keeper, str(tmp_path), 20.0)
+    await readable(pidfd)
+    os.close(pidfd)
+    assert not (tmp_path / "keeper.sock").exists()

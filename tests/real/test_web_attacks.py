@@ -32,7 +32,9 @@ from tests.support.web import (
     head,
     log_in,
     port_of,
+    read_answer,
     said,
+    unmasked,
     web_page,
 )
 
@@ -47,6 +49,9 @@ exec tee -a "$RECORD"
 """
 
 EVIL = b"evil\r"
+ROUNDS = 4
+"""Rounds of the event loop, each of which accepts up to `BACKLOG` connections, from the accepting of a connection to
+the closing of the one that it pushes out."""
 
 
 class Victim:
@@ -369,7 +374,7 @@ async def test_ten_thousand_connections(victim: Victim) -> None:
         for writer in held:
             writer.transport.abort()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert most_files < before[0] + MAX_STRANGERS + BACKLOG + 64
+    assert most_files < before[0] + MAX_STRANGERS + ROUNDS * BACKLOG + 64
     assert after < before[1] + 40
     assert slowest < 1000
     await victim.untouched()
@@ -473,6 +478,40 @@ async def test_nonsense_ends_the_connection_and_takes_nothing_with_it(victim: Vi
         keys = messages.encode_input(victim.handle, EVIL)
         shown.writer.write(bad + frame(BINARY, keys))
         assert await shown.ended() == code
+    await victim.untouched()
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["at once", "byte by byte"])
+@pytest.mark.parametrize("first", ["keys", "hello"])
+async def test_frames_that_are_not_masked(victim: Victim, first: str, apart: bool) -> None:
+    """Whoever does not mask is no browser; what came masked before still counts, and nothing after it does."""
+    keys = messages.encode_input(victim.handle, EVIL)
+    async with web_page(victim.port, victim.credential, hello=first == "keys") as shown:
+        if first == "hello":
+            bad = unmasked(TEXT, messages.encode(messages.Hello(messages.PROTOCOL, "browser")))
+        else:
+            shown.type(victim.handle, b"right")
+            victim.expected += b"right"
+            bad = unmasked(BINARY, keys)
+        for byte in [bad[at : at + 1] for at in range(len(bad))] if apart else [bad]:
+            shown.writer.write(byte)
+            await asyncio.sleep(0)
+        shown.writer.write(frame(BINARY, keys) + unmasked(BINARY, keys))
+        assert await shown.ended() == 1002
+    await victim.untouched()
+
+
+async def test_a_frame_that_is_not_masked_sent_with_the_handshake(victim: Victim) -> None:
+    hello = messages.encode(messages.Hello(messages.PROTOCOL, "browser"))
+    keys = messages.encode_input(victim.handle, EVIL)
+    sent = handshake(victim.port, victim.credential.headers) + unmasked(TEXT, hello) + unmasked(BINARY, keys)
+    reader, writer = await asyncio.open_connection("127.0.0.1", victim.port)
+    writer.write(sent)
+    assert (await read_answer(reader)).status == 101
+    shown = WebPage(reader, writer)
+    await shown.receive()
+    writer.close()
+    assert (shown.closed, shown.said) == (1002, [])
     await victim.untouched()
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.hosting import RunningHost, page
+from tests.support.hosting import RunningHost, page, until
 from tests.support.web import credential_in, exchange, fresh_ticket, log_in, port_of, web_page
 
 from switchboard.host.instance import read_record
@@ -61,6 +61,48 @@ def test_a_service_is_told_the_address_alone(host: RunningHost) -> None:
 def test_a_person_and_who_asks_are_told_the_ticket(host: RunningHost, terminal: bool) -> None:
     line = first_line(host, *([] if terminal else ["--print-ticket"]), terminal=terminal)
     assert TICKET.search(line), line
+
+
+BROWSER = """#!/bin/sh
+cat "${1#file://}" > "$SEEN.tmp"
+mv "$SEEN.tmp" "$SEEN"
+exec sleep 600
+"""
+
+
+async def test_up_opens_the_browser_by_way_of_a_file_that_goes_with_its_ticket(
+    host: RunningHost, tmp_path: Path
+) -> None:
+    """The browser of this test stays, as one that is waited for; the host works meanwhile."""
+    program, seen = tmp_path / "browser", tmp_path / "seen"
+    program.write_text(BROWSER, "utf-8")
+    program.chmod(0o755)
+    environment = host.environment | {"DISPLAY": ":0", "BROWSER": f"{program} %s", "SEEN": str(seen)}
+    command = [sys.executable, "-m", "switchboard.cli.main", "up"]
+    lead = host.data / "open.html"
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, start_new_session=True) as one:
+        try:
+            await until(seen.exists, "the browser")
+            assert lead.exists()
+            ticket = TICKET.search(seen.read_text("utf-8"))
+            assert ticket is not None
+            credential_in(await exchange(port_of(host), ticket[0].removeprefix("#ticket=")))
+            assert not lead.exists()
+            one.terminate()
+            await asyncio.to_thread(one.wait, 20)
+        finally:
+            os.killpg(one.pid, signal.SIGKILL)
+
+
+def test_no_browser_is_opened_where_none_is_wanted(host: RunningHost, tmp_path: Path) -> None:
+    program, seen = tmp_path / "browser", tmp_path / "seen"
+    program.write_text(BROWSER, "utf-8")
+    program.chmod(0o755)
+    host.environment |= {"DISPLAY": ":0", "BROWSER": f"{program} %s", "SEEN": str(seen)}
+    host.start()
+    assert fresh_ticket(host), "it has been ready for some time"
+    assert not (host.data / "open.html").exists()
+    assert list(tmp_path.glob("seen*")) == []
 
 
 async def test_the_address_outlives_the_host_and_so_does_the_browser(host: RunningHost) -> None:
@@ -136,6 +178,38 @@ async def test_pages_of_both_kinds_see_the_same(host: RunningHost) -> None:
         await local.printed(handle, b"from the browser")
         local.type(handle, b" and the terminal")
         await shown.printed(handle, b"and the terminal")
+    host.cli("down", "--sessions")
+
+
+async def test_a_page_that_stood_still_for_too_long_catches_up_by_number(host: RunningHost) -> None:
+    """Its process sleeps and its socket is full; on a new connection it goes on with the byte that it lacks."""
+    host.launcher = (sys.executable, str(Path(__file__).parents[1] / "support/impatient_host.py"))
+    host.start()
+    credential = await log_in(host)
+    go = host.project / "go"
+    async with page(host) as local:
+        handle = await local.open(host, "shell")
+    async with web_page(port_of(host), credential, reads=False) as shown:
+        reading = asyncio.create_task(shown.receive())
+        shown.say(messages.Attach(handle))
+        shown.type(
+            handle, b"stty -echo; echo begin; until [ -e go ]; do sleep 0.05; done; seq -f n%g= 1 40000; echo end\n"
+        )
+        await shown.printed(handle, b"begin\r\n")
+        reading.cancel()
+        got = bytes(shown.output[handle])
+        go.touch()
+        log = host.data / "host.log"
+        await until(lambda: "does not answer" in log.read_text("utf-8"), "the end of the host's patience")
+    position = max(seq + length for seq, length in shown.seqs)
+    assert position == len(got), "the session was shown from its first byte"
+    async with web_page(port_of(host), credential) as back:
+        back.say(messages.Attach(handle, position))
+        await back.printed(handle, b"=\r\nend\r\n")
+        (attached,) = [message for message in back.said if isinstance(message, messages.Attached)]
+        assert (attached.seq, attached.lost) == (position, 0)
+    numbers = re.findall(rb"n(\d+)=", got + bytes(back.output[handle]))
+    assert numbers == [b"%d" % number for number in range(1, 40_001)]
     host.cli("down", "--sessions")
 
 

@@ -107,6 +107,34 @@ def test_prompt_of_4096_characters_is_exact(host: RealHost, home: RealHome, figu
     assert home.typed_prompts(session["id"]) == [text]
 
 
+UNSEEN = (
+    "a heart \u2764\ufe0f, a family \U0001f468\u200d\U0001f469, an empty\u200b space, cafe\u0301, "
+    "a\ttab and\u2028a line end "
+)
+
+
+def test_text_that_the_cli_records_otherwise_is_proven_all_the_same(host: RealHost, home: RealHome) -> None:
+    """The transcript has to show each prompt but a session's first, and the newer CLI drops what shows nothing."""
+    session = idle(host, home)
+    for text in ("the first prompt", UNSEEN, "? what", "a\ttab", "# no note"):
+        code, result = host.send(session["id"], text, "--wait", "idle")
+        assert delivered(code, result)
+    until("five closed turns", lambda: home.closed_turns(session["id"]) == 5, explain=host.log)
+
+
+def test_clear_is_proven_by_the_new_id(host: RealHost, home: RealHome) -> None:
+    session = idle(host, home)
+    assert delivered(*host.send(session["id"], "the first prompt", "--wait", "idle"))
+
+    assert delivered(*host.send(session["id"], "/clear", "--wait", "idle"))
+
+    # The old id still finds it.
+    assert delivered(*host.send(session["id"], "the next prompt", "--wait", "idle"))
+    descriptor = home.descriptor(session["pid"])
+    assert descriptor is not None
+    assert descriptor["sessionId"] != session["id"]
+
+
 def test_cli_that_stalls_gets_text_and_enter_apart(host: RealHost, home: RealHome) -> None:
     """What it reads in one go after the stall must be neither a paste nor a text that ends in a line break."""
     session = idle(host, home)

@@ -32,6 +32,9 @@ class RunningHost:
     launcher: tuple[str, ...] = ()
     """A program, with arguments, that starts the host."""
 
+    options: tuple[str, ...] = ()
+    """What else `switchboard up` is told."""
+
     def __init__(self, root: Path, environment: Mapping[str, str] | None = None) -> None:
         self.root = root
         self.data = root / "data"
@@ -57,7 +60,7 @@ class RunningHost:
     def start(self) -> RunningHost:
         """Start the host and return once it says that it is ready."""
         self.process = subprocess.Popen(
-            [*self.launcher, sys.executable, "-m", "switchboard.cli.main", "up", "--no-open"],
+            [*self.launcher, sys.executable, "-m", "switchboard.cli.main", "up", "--no-open", *self.options],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -48,6 +48,12 @@ class Wire:
         await self._pass()
         self.sent.append(messages.decode_output(data))
 
+    def send_now(self, data: bytes) -> bool:
+        if not self._room.is_set() or self.waiting or self.broken is not None:
+            return False
+        self.sent.append(messages.decode_output(data))
+        return True
+
     async def _pass(self) -> None:
         self.waiting += 1
         try:

@@ -141,6 +141,13 @@ def frame(opcode: int, body: bytes, *, final: bool = True, length: int | None = 
     return first + sized + b"\0\0\0\0" + body
 
 
+def unmasked(opcode: int, body: bytes) -> bytes:
+    """A whole frame as servers send it, and browsers never do."""
+    masked = frame(opcode, body)
+    head = len(masked) - len(body) - 4
+    return masked[:1] + bytes([masked[1] & 0x7F]) + masked[2:head] + body
+
+
 def said(message: PageMessage) -> bytes:
     return frame(TEXT, messages.encode(message))
 

@@ -17,6 +17,7 @@ from switchboard.cli.main import COMMANDS, main
 from switchboard.clis.launch_settings import SETTINGS
 from switchboard.clis.profiles import PROFILES, CliProfile
 from switchboard.delivery import reasons
+from switchboard.page import reasons as page_reasons
 from switchboard.page.terminal.listing import HELP
 from switchboard.sessions.environment import SESSION_MARKERS
 from switchboard.triggers import v1_reasons
@@ -217,6 +218,36 @@ def result_fields() -> set[str]:
 def test_every_exit_code_stands_in_the_trigger_reference() -> None:
     codes = re.findall(r"^\| (\d) \|", section(DOCS["triggers.md"], "Exit codes"), re.MULTILINE)
     assert codes == ["0", "1", "2", "3", "4"]
+
+
+# --- what the host answers to pages ---------------------------------------------------------------------------------
+
+
+def test_every_reason_of_the_host_stands_in_the_user_guide_and_no_other() -> None:
+    documented = first_cells(section(DOCS["user-guide.md"], "When the host refuses"))
+    assert sorted(documented) == sorted(page_reasons.catalogue().values())
+
+
+def test_no_answer_of_the_host_has_a_reason_of_its_own() -> None:
+    """A text that is written where it is used would escape the test above."""
+    spelled = []
+    for path in [*(SOURCE / "host").glob("*.py"), *(SOURCE / "page").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            given = [keyword.value for keyword in node.keywords if keyword.arg == "reason"]
+            if isinstance(node.func, ast.Name) and node.func.id == "refused":
+                given += node.args[:1]
+            spelled += [f"{path.name}:{one.lineno}" for one in given if isinstance(one, ast.Constant | ast.JoinedStr)]
+    assert spelled == [], "take these from page/reasons.py"
+
+
+def test_pages_decide_by_reasons_that_exist() -> None:
+    compared: set[str] = set()
+    for path in (ROOT / "web" / "src").glob("*.ts"):
+        compared |= set(re.findall(r"reason [!=]== \"([^\"]+)\"", path.read_text("utf-8")))
+    assert "session live elsewhere" in compared
+    assert sorted(compared - set(page_reasons.catalogue().values())) == []
 
 
 # --- settings, commands, options ------------------------------------------------------------------------------------

@@ -32,7 +32,9 @@ export function modal(title: string, className: string, ...children: Child[]): M
   const closed = new Promise<string>((resolve) => {
     dialog.addEventListener("close", () => {
       dialog.remove();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      // The browser has given the keyboard back when the dialog closed, which was earlier than this event: by now it
+      // may have been put elsewhere. Only a keyboard that is nowhere is taken care of.
+      if (document.activeElement === document.body && before instanceof HTMLElement && before.isConnected) before.focus();
       resolve(dialog.returnValue);
     });
   });

@@ -48,24 +48,24 @@ export function mountKeys(app: App, selection: () => string): void {
   addEventListener(
     "keydown",
     (event) => {
-      if (event.isComposing) return;
+      if (event.isComposing || modalOpen()) return;
       const command = commandFor(event, MAC);
-      if (command !== null && !modalOpen()) {
-        if (command === "copy" && (!inTerminal(event.target) || !selection())) return;
-        event.preventDefault();
-        event.stopImmediatePropagation();
-        run(app, command, selection);
-        return;
-      }
-      if (modalOpen() || inTerminal(event.target)) return;
-      if (event.key === "Escape") app.focusTerminal();
-      else if (event.key === "?" && !inTextField(event.target)) {
-        event.preventDefault();
-        showHelp(app);
-      }
+      if (command === null || (command === "copy" && (!inTerminal(event.target) || !selection()))) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      run(app, command, selection);
     },
     { capture: true },
   );
+  // These two after everybody else: a field that Escape ends has ended by then, and keeps nothing.
+  addEventListener("keydown", (event) => {
+    if (event.isComposing || event.defaultPrevented || modalOpen() || inTerminal(event.target)) return;
+    if (event.key === "Escape") app.focusTerminal();
+    else if (event.key === "?" && !inTextField(event.target)) {
+      event.preventDefault();
+      showHelp(app);
+    }
+  });
 }
 
 function run(app: App, command: Command, selection: () => string): void {

@@ -52,6 +52,10 @@ const socket = new Socket({
     if (first) selection.restore();
   },
   output: (output) => deck.output(output),
+  untold: (sessions) => {
+    const named = store.state.sessions.filter((s) => s.handle !== null && sessions.includes(s.handle)).map((s) => `“${labelOf(s)}”`);
+    if (named.length > 0) app.toast(`The connection was lost: what was typed last into ${named.join(" and ")} may not have arrived. Look before you type it again.`, "error");
+  },
 });
 
 const banners = mountBanners(() => app);
@@ -61,9 +65,9 @@ const deck = new Deck(
     attach: (session, from_seq) => void socket.send({ type: "attach", session, from_seq }),
     detach: (session) => void socket.send({ type: "detach", session }),
     focus: (session, columns, rows) => void socket.send({ type: "focus", session, columns, rows }),
-    type: (handle, data) => {
+    type: (handle, data, answer) => {
       if (store.state.sessions.some((s) => s.handle === handle && s.state === "exited")) banners.flash("this session has ended: nothing was typed");
-      else if (!socket.type(handle, data)) banners.flash("not connected: nothing was typed");
+      else if (!socket.type(handle, data, answer)) banners.flash("not connected: nothing was typed");
       else return true;
       return false;
     },
@@ -94,8 +98,8 @@ const app: App = {
   flash: (text) => banners.flash(text),
   focusTerminal() {
     const before = document.activeElement;
-    // After the views have drawn what is shown now.
-    setTimeout(() => {
+    // After the views have drawn what is shown now, and before the next key: a timer would come too late for that one.
+    queueMicrotask(() => {
       if (document.querySelector("dialog[open]")) return;
       // Meanwhile a field was opened, like that of a new name: what is typed is for it, not for a program.
       if (document.activeElement !== before && inTextField(document.activeElement)) return;

@@ -80,8 +80,8 @@ export interface SessionGone {
  * Output follows in frames that carry this handle; the first byte sent is number `seq`.
  *
  * `lost`: bytes between what was asked for and `seq` that the ring no longer holds. `live_seq`: bytes before it are
- * replay. `owner`: this page's size is in force. `modes`: control sequences to write to a cleared terminal first,
- * because what set them is no longer held.
+ * replay. `owner`: this page's size is in force; `free`: no page's is. `modes`: control sequences to write to a cleared
+ * terminal first, because what set them is no longer held.
  */
 export interface Attached {
   type: "attached";
@@ -92,6 +92,7 @@ export interface Attached {
   columns: number;
   rows: number;
   owner: boolean;
+  free: boolean;
   modes: string;
 }
 
@@ -197,6 +198,12 @@ export interface Problem {
   text: string;
 }
 
+/** Answer to `confirm`, with its number. */
+export interface Confirmed {
+  type: "confirmed";
+  number: number;
+}
+
 /** Answer `pong` with this number within 10 s, or lose the connection. */
 export interface Ping {
   type: "ping";
@@ -219,6 +226,7 @@ export type HostMessage =
   | TriggerActivity
   | Notice
   | Problem
+  | Confirmed
   | Ping;
 
 /** First message of a connection. */
@@ -237,6 +245,12 @@ export interface Ready {
 /** Answer to `ping`, with its number. */
 export interface Pong {
   type: "pong";
+  number: number;
+}
+
+/** Answer `confirmed` with this number once everything that was typed before has been taken, or refused aloud. */
+export interface Confirm {
+  type: "confirm";
   number: number;
 }
 
@@ -351,6 +365,7 @@ export type PageMessage =
   | Hello
   | Ready
   | Pong
+  | Confirm
   | Attach
   | Detach
   | Focus

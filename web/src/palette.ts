@@ -78,9 +78,9 @@ export function showPalette(app: App): void {
   const { dialog } = modal("Command palette", "palette", field, list);
   const choose = (entry: Entry | undefined) => {
     if (!entry) return;
+    // Closing gives the keyboard back, so that the action may take it.
     dialog.close();
-    // After the dialog has given the keyboard back, so that the action may take it.
-    dialog.addEventListener("close", () => setTimeout(entry.run));
+    entry.run();
   };
   const mark = () => {
     [...list.children].forEach((child, i) => child.setAttribute("aria-selected", String(i === place)));

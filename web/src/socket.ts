@@ -1,6 +1,7 @@
 /** The connection to the host: opened, kept, watched by one timer, and opened again. */
 
 import { retryDelay } from "./backoff";
+import { ANSWER_MS, ASK_MS, Delivery } from "./delivery";
 import { decodeOutput, encodeInput, type Output } from "./frames";
 import { PROTOCOL, type Done, type HostMessage, type Listing, type PageMessage } from "./messages";
 import type { Link } from "./state";
@@ -9,6 +10,9 @@ import { type Answer, exchange, hasKey, subprotocols, takeTicket, whyClosed } fr
 /** The host pings every 20 s; a connection that was silent for this long is dead, whatever the browser thinks. */
 export const SILENT_MS = 35_000;
 
+/** A timer that comes so much too late says that the page was held up, not the host. */
+const HELD_UP_MS = 1000;
+
 type WithoutRequest<T> = T extends { request: number } ? Omit<T, "request"> : never;
 export type Wanted = WithoutRequest<PageMessage>;
 
@@ -16,6 +20,8 @@ export interface SocketEvents {
   link(link: Link, text: string): void;
   message(message: HostMessage): void;
   output(output: Output): void;
+  /** A connection was lost before the host had confirmed what was typed last into these sessions. */
+  untold(sessions: number[]): void;
 }
 
 export class Socket {
@@ -27,6 +33,9 @@ export class Socket {
   private requests = new Map<number, (answer: Done | Listing) => void>();
   private lastRequest = 0;
   private lastHeard = 0;
+  private readonly delivery = new Delivery();
+  /** Runs until the next question about what was typed, or until the answer is overdue. */
+  private confirming: number | undefined;
   private ticket: string | null = takeTicket();
   private refusal: string | null = null;
   private leaving = false;
@@ -103,11 +112,42 @@ export class Socket {
     return true;
   }
 
-  /** Type into a session; false when there is no connection, and then nothing was typed. */
-  type(session: number, data: Uint8Array): boolean {
+  /**
+   * Type into a session; false when there is no connection, and then nothing was typed. A terminal's `answer` to a
+   * program is no person's, who would miss it.
+   */
+  type(session: number, data: Uint8Array, answer = false): boolean {
     if (!this.online || this.socket?.readyState !== WebSocket.OPEN) return false;
     for (const frame of encodeInput(session, data)) this.socket.send(frame);
+    if (answer) return true;
+    const first = !this.delivery.due && !this.delivery.open;
+    this.delivery.typed(session);
+    if (first) this.askSoon();
     return true;
+  }
+
+  private askSoon(): void {
+    clearTimeout(this.confirming);
+    this.confirming = setTimeout(() => {
+      // Looked at first, because the question itself counts as waiting until this turn is over.
+      const waiting = this.socket?.bufferedAmount ?? 0;
+      this.send({ type: "confirm", number: this.delivery.ask() });
+      this.expect(waiting, Date.now() + ANSWER_MS);
+    }, ASK_MS);
+  }
+
+  /** An answer that does not come until then means that the connection is dead, though nobody has said so. */
+  private expect(waiting: number, until: number): void {
+    clearTimeout(this.confirming);
+    this.confirming = setTimeout(() => {
+      const now = Date.now();
+      const left = this.socket?.bufferedAmount ?? 0;
+      // A large paste may still be on its way; and where this page was held up, the answer may lie here already.
+      if (left < waiting) return this.expect(left, now + ANSWER_MS);
+      if (now > until + HELD_UP_MS) return this.expect(left, now + HELD_UP_MS);
+      this.drop();
+      this.later();
+    }, until - Date.now());
   }
 
   /** Ask for something and wait for the answer; a lost connection answers too. */
@@ -189,6 +229,12 @@ export class Socket {
       case "ping":
         this.send({ type: "pong", number: message.number });
         return;
+      case "confirmed":
+        this.delivery.confirmed(message.number);
+        if (this.delivery.open) return;
+        clearTimeout(this.confirming);
+        if (this.delivery.due) this.askSoon();
+        return;
       case "welcome":
         this.online = true;
         this.attempt = 0;
@@ -211,7 +257,10 @@ export class Socket {
 
   private lost(): void {
     clearTimeout(this.watch);
+    clearTimeout(this.confirming);
     this.online = false;
+    const untold = this.delivery.lost();
+    if (untold.length > 0 && !this.leaving) this.events.untold(untold);
     const open = [...this.requests];
     this.requests.clear();
     for (const [request, resolve] of open) {

@@ -21,8 +21,8 @@ export interface Surroundings {
   attach(handle: number, from: number | null): void;
   detach(handle: number): void;
   focus(handle: number, columns: number, rows: number): void;
-  /** Type; false when nothing was typed (and a person has been told). */
-  type(handle: number, data: Uint8Array): boolean;
+  /** Type, or (`answer`) tell a program what it asked the terminal; false when nothing was (and a person was told). */
+  type(handle: number, data: Uint8Array, answer: boolean): boolean;
   /** A program wants to write to the clipboard. */
   copyWanted(handle: number, text: string): void;
   /** A link is under the pointer; null when it no longer is. */
@@ -55,6 +55,10 @@ export class TerminalView {
   private parsed = 0;
   private held = false;
   private attachedNow = false;
+  /** The host has not yet answered our wish to be shown the output, nor said whose size is in force. */
+  private asked = false;
+  /** Meanwhile a person has used this terminal, so that ours is. */
+  private claimed = false;
   /** What the key that is just being handled stands for: some keys look like answers. */
   private pressed: string | null = null;
 
@@ -99,6 +103,8 @@ export class TerminalView {
   attach(): void {
     this.attachedNow = true;
     this.held = false;
+    this.asked = true;
+    this.claimed = false;
     this.around.attach(this.handle, this.cursor.next);
   }
 
@@ -106,6 +112,7 @@ export class TerminalView {
   lost(): void {
     this.attachedNow = false;
     this.owner = false;
+    this.wantsSize = false;
     this.showNote(false);
   }
 
@@ -115,7 +122,10 @@ export class TerminalView {
     if (clear || message.modes) this.term.write(RESET + message.modes);
     this.parsed = Math.min(this.parsed, message.seq);
     if (clear || this.parsed === 0) this.parsed = message.seq;
-    this.sized(message);
+    this.asked = false;
+    // After a restart of the host nobody has the size: whoever shows the session may have it, and answers its programs.
+    if (message.free && this.mode === "fit" && document.visibilityState === "visible") this.wantsSize = true;
+    if (!this.claimed) this.sized(message);
     this.settle();
   }
 
@@ -153,7 +163,7 @@ export class TerminalView {
 
   private settle(): void {
     if (this.held && this.pending < LOW_WATER && this.attachedNow) this.attach();
-    if (this.wantsSize && !this.replaying) {
+    if (this.wantsSize && !this.asked && !this.replaying) {
       this.wantsSize = false;
       this.take();
     }
@@ -171,7 +181,7 @@ export class TerminalView {
 
   private send(data: Uint8Array, answer = false): void {
     if (!this.owner && !answer) this.take();
-    this.around.type(this.handle, data);
+    this.around.type(this.handle, data, answer);
   }
 
   /** Keys of the key bar. */
@@ -184,7 +194,7 @@ export class TerminalView {
 
   /** This page's size shall be in force, once what is replayed has been drawn in the size it was printed in. */
   use(): void {
-    if (this.replaying || !this.attachedNow || this.cursor.next === null) this.wantsSize = true;
+    if (this.replaying || !this.attachedNow || this.asked) this.wantsSize = true;
     else this.take();
   }
 
@@ -197,6 +207,8 @@ export class TerminalView {
     const size = this.proposed();
     if (size === null || !this.attachedNow) return;
     this.owner = true;
+    this.claimed = true;
+    this.wantsSize = false;
     this.mode = "fit";
     this.columns = size.cols;
     this.rows = size.rows;
@@ -242,7 +254,7 @@ export class TerminalView {
     this.element.classList.toggle("boxed", !fits);
     this.element.classList.toggle("cropped", this.mode === "scale");
     this.follow();
-    this.showNote(!fits && this.mode === "fit" && (own.cols !== this.columns || own.rows !== this.rows));
+    this.showNote(!fits && !this.wantsSize && this.mode === "fit" && (own.cols !== this.columns || own.rows !== this.rows));
   }
 
   /** Keep the cursor's line in view where the terminal is larger than its card. */

@@ -24,9 +24,13 @@ from switchboard.page import messages
 from switchboard.page.local_client import HostUnavailable
 from switchboard.page.local_connection import LocalConnection, connect
 from switchboard.page.messages import HostMessage, SessionInfo
+from switchboard.sessions.keeper_start import end_keeper
 
 SECONDS = 30.0
 """Nothing in the tour takes longer; a step that does is reported as a fault."""
+
+KEEPER_SECONDS = 5.0
+"""A keeper ends within milliseconds of being told to."""
 
 ESCAPE = b"\x1b"
 CLEAR = b"\x15"
@@ -83,7 +87,8 @@ class _Host:
             "SWITCHBOARD_TRIGGER_QUIET_MS": "500",
         }
         temporary = os.path.realpath(tempfile.gettempdir())
-        self.socket = host_socket(runtime_folder(str(folder / "data"), os.geteuid(), temporary))
+        self._runtime = runtime_folder(str(folder / "data"), os.geteuid(), temporary)
+        self.socket = host_socket(self._runtime)
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -100,7 +105,7 @@ class _Host:
         assert self._process.stdout is not None
         line = self._process.stdout.readline().rstrip()
         if "ready" not in line:
-            raise DemoError(f"the host did not start {line}")
+            raise DemoError(f"the host did not start{line and f': {line}'}")
         print(line, flush=True)
 
     def kill(self) -> None:
@@ -131,21 +136,25 @@ class _Host:
             print(f"\nIn a browser, within two minutes: {asked.stdout.strip()}", flush=True)
 
     def end(self) -> None:
-        """End sessions and host."""
-        if self._process is None:
-            return
-        if self._process.poll() is None:
-            subprocess.run(
-                [sys.executable, "-m", "switchboard.cli.main", "down", "--sessions"],
-                env=self.environment,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                check=False,
-            )
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(10)
-            self._process.terminate()
-        self._wait()
+        """End host, sessions and keeper."""
+        if self._process is not None:
+            if self._process.poll() is None:
+                self._end_host(self._process)
+            self._wait()
+        # Also of a host that was killed or did not start: its sessions would go on for ever in a folder that is gone.
+        end_keeper(self._runtime, KEEPER_SECONDS)
+
+    def _end_host(self, process: subprocess.Popen[str]) -> None:
+        subprocess.run(
+            [sys.executable, "-m", "switchboard.cli.main", "down", "--sessions"],
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        process.terminate()
 
     def _wait(self) -> None:
         assert self._process is not None

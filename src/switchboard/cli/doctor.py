@@ -14,18 +14,25 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from switchboard import __version__
+from switchboard.cli.output import can_show
 from switchboard.cli.reach import host_data_dir, socket_path
 from switchboard.clis.descriptor_files import scan_descriptors
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import AGENT, PROFILES
 from switchboard.common.settings import SettingsError, TriggerSettings
-from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, request
+from switchboard.host.instance import read_record
+from switchboard.page.local_client import HostForeign, HostRefused, HostSilent, HostUnavailable, request
 from switchboard.page.messages import Listing, ListSessions
 from switchboard.sessions.environment import SESSION_MARKERS
+from switchboard.sessions.keeper.folder import lock_owner
+from switchboard.sessions.keeper_start import is_stopped
+from switchboard.triggers.room import Room
 
 Level = Literal["ok", "note", "problem"]
 
 VERSION_SECONDS = 10.0
+_RESTART = "end it with SIGTERM and start it again: sessions go on meanwhile"
+
 MIN_INOTIFY_INSTANCES = 128
 MIN_INOTIFY_WATCHES = 8192
 
@@ -50,10 +57,11 @@ def main(argv: Sequence[str]) -> int:
     if options.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
+        arrow = "→" if can_show("→") else "->"
         for finding in findings:
             print(f"{finding.level:<8} {finding.text}")
             if finding.remedy:
-                print(f"{'':<8} → {finding.remedy}")
+                print(f"{'':<8} {arrow} {finding.remedy}")
     return 1 if any(finding.level == "problem" for finding in findings) else 0
 
 
@@ -65,6 +73,7 @@ def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
     try:
         yield from _data_directory(environment)
         yield from _host(environment)
+        yield from _keeper(environment)
         yield from _trigger_folder(environment)
         yield from _descriptors(environment)
     except SettingsError as error:
@@ -104,13 +113,36 @@ def _host(environment: Mapping[str, str]) -> Iterator[Finding]:
     path = socket_path(environment)
     try:
         answer = request(path, ListSessions(1, 0), timeout=5)
+    except HostForeign as error:
+        yield Finding(
+            "problem",
+            f"Host: {error}",
+            f"see whose it is with `ls -ld {os.path.dirname(path)}`, and choose another SWITCHBOARD_DATA_DIR",
+        )
     except HostUnavailable as error:
         yield Finding("note", f"Host: {error}", "switchboard up")
-    except (HostSilent, HostRefused) as error:
-        yield Finding("problem", f"Host: {error}", "end it with SIGTERM and start it again: sessions go on meanwhile")
+    except HostSilent as error:
+        record = read_record(host_data_dir(environment))
+        if record is not None and is_stopped(record.pid):
+            yield Finding("problem", f"Host: its process {record.pid} is stopped", f"kill -CONT {record.pid}")
+        else:
+            yield Finding("problem", f"Host: {error}", _RESTART)
+    except HostRefused as error:
+        yield Finding("problem", f"Host: {error}", _RESTART)
     else:
         count = len(answer.sessions) if isinstance(answer, Listing) else 0
         yield Finding("ok", f"Host is running at {path} with {count} sessions")
+
+
+def _keeper(environment: Mapping[str, str]) -> Iterator[Finding]:
+    pid = lock_owner(os.path.dirname(socket_path(environment)))
+    if pid is None:
+        return  # there is one while there is a host or a session
+    if is_stopped(pid):
+        text = f"Session keeper: its process {pid} is stopped, so that no session can be opened"
+        yield Finding("problem", text, f"kill -CONT {pid}")
+    else:
+        yield Finding("ok", f"Session keeper is running (process {pid})")
 
 
 def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -127,7 +159,7 @@ def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:
     if os.path.islink(path):
         yield Finding("note", f"Trigger folder {path} is a symbolic link to {os.path.realpath(path)}")
     writable = os.access(path, os.R_OK | os.W_OK | os.X_OK)
-    if not writable or (os.path.exists(processed) and not os.access(processed, os.W_OK | os.X_OK)):
+    if not writable or (os.path.isdir(processed) and not os.access(processed, os.W_OK | os.X_OK)):
         yield Finding(
             "problem",
             f"Trigger folder {path} or its processed/ cannot be read and written",
@@ -138,7 +170,24 @@ def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:
         text = f"Trigger folder {path} can be written by everyone: they could type into your sessions"
         yield Finding("problem", text, f"chmod go-w {path}")
     waiting = sum(name.endswith(".json") for name in os.listdir(path))
+    yield from _results(path, Room(processed))
     yield Finding("ok", f"Trigger folder {path}" + (f", {waiting} requests waiting" if waiting else ""))
+
+
+def _results(folder: str, room: Room) -> Iterator[Finding]:
+    obstacle = room.obstacle()
+    if obstacle is not None:
+        text = f"Results of triggers cannot be published, so requests wait: {obstacle}"
+        yield Finding("problem", text, "the host goes on with them by itself when that is mended")
+    stems = (name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json"))
+    unnameable = [stem for stem in stems if not room.takes(stem)]
+    if unnameable:
+        others = f" (and {len(unnameable) - 1} more)" if len(unnameable) > 1 else ""
+        yield Finding(
+            "problem",
+            f"Trigger {unnameable[0]}.json{others} is left alone: no result can be named after it",
+            f"rename it to at most {room.longest_stem()} bytes and .json",
+        )
 
 
 def _descriptors(environment: Mapping[str, str]) -> Iterator[Finding]:

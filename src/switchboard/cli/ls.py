@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from switchboard.cli.output import can_show, json_text
 from switchboard.cli.reach import SettingsError, complain, socket_path
 from switchboard.common.paths import short_title
 from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, request
@@ -30,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     assert isinstance(answer, Listing)
     if options.json:
-        print(msgspec.json.format(msgspec.json.encode(answer.sessions), indent=2).decode())
+        print(json_text(msgspec.to_builtins(answer.sessions)))
     elif not answer.sessions:
         print("No sessions yet. Open one in `switchboard watch` (press n).")
     else:
@@ -63,4 +64,5 @@ def table(sessions: Sequence[SessionInfo]) -> list[str]:
 
 def _printable(text: str) -> str:
     """Return what a terminal shows and does not obey: titles, paths and names of files are anybody's to choose."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    shown = "".join(char if char.isprintable() else "?" for char in text)
+    return shown if can_show(shown) else "".join(char if can_show(char) else "?" for char in shown)

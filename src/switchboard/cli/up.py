@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
 
+from switchboard.cli.output import discard
 from switchboard.cli.reach import complain
 from switchboard.page.security import MIN_CREDENTIAL, digest, is_loopback
 from switchboard.page.web_config import WebConfig
@@ -26,12 +29,19 @@ def main(argv: Sequence[str]) -> int:
     from switchboard.host.instance import HostRecord, StartError
 
     def announce(record: HostRecord, fresh_url: Callable[[], str] | None) -> None:
+        tell(record, fresh_url)
+        # What stands now stands to the end. A full collection would walk all of it, and the loop would wait for some
+        # 15 ms each time.
+        gc.collect()
+        gc.freeze()
+
+    def tell(record: HostRecord, fresh_url: Callable[[], str] | None) -> None:
         if fresh_url is None:
-            print(f"Switchboard is ready: switchboard watch   ({record.url})", flush=True)
+            _say(f"Switchboard is ready: switchboard watch   ({record.url})")
             return
         # A ticket goes to a person, or to who asked for it, and into no service's log.
         shown = fresh_url() if options.print_ticket or sys.stdout.isatty() else record.url
-        print(f"Switchboard is ready: {shown}", flush=True)
+        _say(f"Switchboard is ready: {shown}")
         if not options.no_open:
             from switchboard.cli.browser import open_browser
 
@@ -48,6 +58,16 @@ def main(argv: Sequence[str]) -> int:
         for error in _leaves(group):
             complain(str(error))
     return 1 if failed else 0
+
+
+def _say(text: str) -> None:
+    """Print, if that can be: a host that nobody listens to, or whose log is full, is a host all the same."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        discard()
+        with contextlib.suppress(OSError):
+            complain(f"the output could not be written: {error.strerror}. {text}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -94,15 +94,15 @@ class CliProfile:
 
     def new(self, command: Sequence[str], session_id: str, extra: Sequence[str] = ()) -> list[str]:
         """Return the argument list of a fresh session with that id (where the CLI takes one)."""
-        return self._start("new", self.starts.new, command, session_id, extra)
+        return self._start("start a new session", self.starts.new, command, session_id, extra)
 
     def resume(self, command: Sequence[str], session_id: str, extra: Sequence[str] = ()) -> list[str]:
         """Return the argument list that continues that session, to be run in its recorded directory."""
-        return self._start("resume", self.starts.resume, command, session_id, extra)
+        return self._start("resume a session", self.starts.resume, command, session_id, extra)
 
     def fork(self, command: Sequence[str], session_id: str, extra: Sequence[str] = ()) -> list[str]:
         """Return the argument list that continues a copy of that session under an id which the CLI makes."""
-        return self._start("fork", self.starts.fork, command, session_id, extra)
+        return self._start("fork a session", self.starts.fork, command, session_id, extra)
 
     def config_folder(self, env: Environment) -> str | None:
         """Return the folder with its `sessions` and `projects`, None when it publishes nothing.
@@ -130,10 +130,10 @@ class CliProfile:
         extra: Sequence[str],
     ) -> list[str]:
         if arguments is None:
-            raise UnsupportedStart(f"{self.title} cannot {verb} a session")
+            raise UnsupportedStart(f"{self.title} cannot {verb}")
         if SESSION_ID in arguments and (not session_id or session_id.startswith("-")):
             # An id that looks like an option would be read as one.
-            raise UnsupportedStart(f"{self.title} cannot {verb} a session without a proper id")
+            raise UnsupportedStart(f"{self.title} cannot {verb} without a proper id")
         return [*command, *(session_id if part == SESSION_ID else part for part in arguments), *extra]
 
 

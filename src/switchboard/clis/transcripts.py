@@ -37,6 +37,14 @@ _FINAL_STOPS = frozenset({"end_turn", "stop_sequence"})
 _LONG_ROW_TYPE = re.compile(rb'\{"type": ?"([a-z_-]+)"')
 _COMMAND_ELEMENT = re.compile(rf"[{WHITESPACE}]*<(command-[a-z-]+)>")
 _BLANK = re.compile(f"[{WHITESPACE}]")
+_TAB = "    "
+_LINE_END = re.compile("[\x85\u2028\u2029]")
+_UNSEEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x84\x86-\x9f"  # control characters
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What shows nothing by itself (Unicode's default-ignorable characters): joiners, marks of direction, variants."""
 _DECIDING_TYPES = frozenset({b"user", b"assistant", b"system", b"queue-operation"})
 
 
@@ -206,9 +214,10 @@ class _Turns:
 def prompt_matches(text: str, command: str) -> bool:
     """Tell whether a recorded prompt is `command` as it was typed.
 
-    The CLI changes what it is given: it composes characters (NFC), drops tabs and outer blanks, and wraps what it took
-    for a paste. It records `!cmd` as one `<bash-input>` element, and a slash command as `<command-…>` elements of which
-    `<command-name>` is the command's first word.
+    The CLI changes what it is given: it composes characters (NFC), drops outer blanks, drops tabs or (in a longer text)
+    makes four spaces of each, wraps what it took for a paste, and the newer one (measured in 2.1.332) drops characters
+    that show nothing and makes line ends of Unicode's own. It records `!cmd` as one `<bash-input>` element, and a slash
+    command as `<command-…>` elements of which `<command-name>` is the command's first word.
     """
     recorded, typed = _as_recorded(text), _as_recorded(command)
     if recorded == typed or _element(recorded, "pasted_content") == typed:
@@ -219,14 +228,39 @@ def prompt_matches(text: str, command: str) -> bool:
     return typed.startswith("/") and _command_name(recorded) == _BLANK.split(typed, maxsplit=1)[0]
 
 
+def prompt_ends_with(text: str, command: str) -> bool:
+    """Tell whether `command` was typed behind other text, and both were entered as the recorded prompt."""
+    return _as_recorded(text).endswith(_as_recorded(command))
+
+
+def is_prompt(command: str) -> bool:
+    """Tell whether a text is a prompt, which the CLI records as it was typed.
+
+    What it carries out itself (`/`, `!`) it does not always record, a single `?` opens its help, and Enter on blanks
+    alone does nothing.
+    """
+    bare = _as_recorded(command)
+    return bare != "?" and bare[:1] not in ("", "/", "!")
+
+
 def is_compact_command(command: str) -> bool:
     """Tell whether a command asks for compaction: `/compact` alone, or followed by white space and instructions."""
+    return _is_command(command, "/compact")
+
+
+def is_clear_command(command: str) -> bool:
+    """Tell whether a command asks for a fresh conversation: `/clear` alone, or followed by white space."""
+    return _is_command(command, "/clear")
+
+
+def _is_command(command: str, name: str) -> bool:
     bare = trim(command)
-    return bare == "/compact" or (bare.startswith("/compact") and bare[len("/compact")] in WHITESPACE)
+    return bare == name or (bare.startswith(name) and bare[len(name)] in WHITESPACE)
 
 
 def _as_recorded(text: str) -> str:
-    return trim(unicodedata.normalize("NFC", to_well_formed(text)).replace("\t", ""))
+    seen = _UNSEEN.sub("", _LINE_END.sub("\n", to_well_formed(text)))
+    return trim(unicodedata.normalize("NFC", seen).replace(_TAB, ""))
 
 
 def _element(text: str, name: str) -> str | None:

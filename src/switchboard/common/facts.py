@@ -71,7 +71,8 @@ class Facts:
     cannot be observed, which counts as occupied. `status`: None means that no usable descriptor is known now.
     `transcript`: filled only while a reader asked for it, None when unreadable. `starting`: the CLI is one that
     publishes a descriptor, and none of it has been seen since it was launched, so that it may be showing a dialog of
-    which nobody can tell (trust, login, theme).
+    which nobody can tell (trust, login, theme). `rekeyed_at`: wall milliseconds at which the CLI was last seen to go on
+    under another session id (`/clear`), 0 for never.
     """
 
     present: bool = True
@@ -81,6 +82,7 @@ class Facts:
     status: CliStatus | None = None
     transcript: TurnEvidence | None = None
     starting: bool = False
+    rekeyed_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

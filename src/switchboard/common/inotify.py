@@ -21,7 +21,6 @@ import ctypes
 import errno
 import os
 import struct
-from collections.abc import Iterator
 
 from switchboard.common.facts import Log
 from switchboard.common.folder_survey import Survey, absolute, survey
@@ -144,19 +143,25 @@ class InotifyWatcher:
             data = os.read(self._fd, _READ_SIZE)
         except BlockingIOError:
             return
-        for place, mask, name in _events(data):
-            if self._fd < 0:
-                return  # a callback closed us
+        # Written out flat: this is the first stretch of a trigger's way, and most events are of no interest.
+        at, size = 0, len(data)
+        while at < size:
+            place, mask, _, length = _HEADER.unpack_from(data, at)
+            begin, at = at + _HEADER.size, at + _HEADER.size + length
             node = self._nodes.get(place)
-            if node is None:
-                if mask & IN_Q_OVERFLOW:
-                    self._overflowed()
-                continue  # else: the rest of what the kernel had queued for a watch that we gave up
-            if name:
-                if node.named or name.endswith(node.suffixes):
+            if node is not None:
+                name = data[begin:at].rstrip(b"\0")
+                if not name:
+                    self._folder_changed(place, node, mask)
+                elif node.named or name.endswith(node.suffixes):
                     self._entry_changed(node, mask, os.fsdecode(name))
-            else:
-                self._folder_changed(place, node, mask)
+                else:
+                    continue
+                if self._fd < 0:
+                    return  # a callback closed us
+            elif mask & IN_Q_OVERFLOW:
+                self._overflowed()
+            # else: the rest of what the kernel had queued for a watch that we gave up
 
     def _entry_changed(self, node: _Node, mask: int, name: str) -> None:
         meaning = _MEANING.get(mask & _KIND_OF_EVENT)
@@ -282,15 +287,6 @@ class InotifyWatcher:
         self._unregister(watch)
         if self._fd >= 0:
             self._sweep()
-
-
-def _events(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    at = 0
-    while at < len(data):
-        place, mask, _, length = _HEADER.unpack_from(data, at)
-        at += _HEADER.size
-        yield place, mask, data[at : at + length].rstrip(b"\0")
-        at += length
 
 
 def _check(result: int, path: str | None = None) -> int:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from switchboard.clis.transcripts import prompt_matches
+from switchboard.clis.transcripts import (
+    is_clear_command,
+    is_compact_command,
+    is_prompt,
+    prompt_ends_with,
+    prompt_matches,
+)
 from switchboard.common.facts import CliStatus, CompactBoundary, ComposerView, Facts, PromptEntry
 from switchboard.delivery import reasons
 
@@ -52,9 +58,44 @@ def working(facts: Facts) -> bool:
     return facts.status is not None and facts.status.status in WORKING
 
 
-def left_in_box(facts: Facts, command: str, enter_at: int) -> bool:
-    """A transcript that can be read does not show what was typed into a working CLI, which records it at once."""
+def unrecorded(facts: Facts, command: str, enter_at: int) -> bool:
+    """A transcript that can be read does not show a command, which the CLI would have recorded with its Enter."""
     return facts.transcript is not None and own_entry(facts, command, enter_at) is None
+
+
+def left_in_box(facts: Facts, command: str, enter_at: int, *, during_turn: bool, activity: bool) -> bool:
+    """A text whose submission is not proven stands in the box, as far as anybody knows.
+
+    Only of texts whose submission shows can this be said: prompts (a transcript that can be read records them),
+    `/compact` (which makes an idle CLI work) and `/clear` (which changes its id). Where there is no transcript, as
+    before the first prompt, an idle CLI that publishes its status and did nothing at all has not taken the text
+    either. `during_turn`: the CLI was working, so that what it does later is no sign. `activity`: it did something
+    since the Enter.
+    """
+    clear = is_clear_command(command)
+    if not facts.present or not (clear or is_prompt(command) or is_compact_command(command)):
+        return False
+    reaction = activity or facts.busy or reacted(facts, enter_at)
+    if facts.transcript is None:
+        return not during_turn and usable_status(facts) is not None and not reaction
+    if not unrecorded(facts, command, enter_at) or _joined(facts, command, enter_at):
+        return False
+    return is_prompt(command) or clear or during_turn or not reaction
+
+
+def _joined(facts: Facts, command: str, enter_at: int) -> bool:
+    """The command went out behind text that stood in the box already: one prompt, new since the Enter, ends with it."""
+    prompts = () if facts.transcript is None else facts.transcript.prompts
+    known = {prompt.text for prompt in prompts if prompt.at < enter_at}
+    return any(
+        prompt.at >= enter_at and prompt.text not in known and prompt_ends_with(prompt.text, command)
+        for prompt in prompts
+    )
+
+
+def rekeyed(facts: Facts, enter_at: int) -> bool:
+    """The CLI went on under another session id since that Enter: what `/clear` does."""
+    return facts.rekeyed_at >= enter_at
 
 
 def new_boundary(facts: Facts, enter_at: int, known: frozenset[CompactBoundary]) -> bool:

@@ -91,7 +91,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Start a session under an id that the host has reserved, of the CLI and with the project's saved defaults, under a name."""
+    """Start a session under an id that the host has reserved, as the project's saved settings say, under a name."""
 
     session_id: str
     project: str

@@ -20,6 +20,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, null
 from dataclasses import replace
 from typing import Any, Self
 
+from switchboard.clis.transcripts import prompt_matches
 from switchboard.common.clock import Clock
 from switchboard.common.facts import ComposerView, Facts, Typing
 from switchboard.common.feed import Feed
@@ -42,6 +43,7 @@ class MemoryTerminal:
         self._on_write = on_write
         self._clock = clock
         self._mutex = asyncio.Lock()
+        self._untaken: tuple[str, int] | None = None
 
     def update(self, **changes: Any) -> None:
         """Publish new facts: any field of `Facts`. A change of `busy` is stamped with the time."""
@@ -49,6 +51,8 @@ class MemoryTerminal:
         if "busy" in changes and changes["busy"] != facts.busy:
             changes.setdefault("busy_changed_at", self._clock.now())
         self.facts.publish(replace(facts, **changes))
+        if "transcript" in changes:
+            self._look_for_untaken()
 
     def exit(self) -> None:
         """The program ends."""
@@ -62,7 +66,17 @@ class MemoryTerminal:
         return MemoryLine(self, self._mutex, self._on_write)
 
     def untaken(self, text: bytes, since: int) -> None:
-        self.count_input(len(text.decode("utf-8", "replace")))
+        self._untaken = (text.decode("utf-8", "replace"), since)
+        self.count_input(len(self._untaken[0]))
+
+    def _look_for_untaken(self) -> None:
+        evidence = self.facts.value.transcript
+        if self._untaken is None or evidence is None:
+            return
+        text, since = self._untaken
+        if any(prompt.at >= since and prompt_matches(prompt.text, text) for prompt in evidence.prompts):
+            self._untaken = None
+            self.count_input(-len(text))
 
     def transcript(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -136,6 +150,7 @@ class MemoryTerminals:
         terminal = self._terminals[session_id.lower()]
         terminal.key = new_id.lower()
         self._terminals[terminal.key] = terminal
+        terminal.update(rekeyed_at=self._clock.now())
 
     def add_background_job(self, session_id: str, job_id: str) -> None:
         """A background process owns that session, and no terminal here does."""

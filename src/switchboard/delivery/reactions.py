@@ -9,15 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from switchboard.clis.transcripts import is_clear_command, is_prompt
 from switchboard.common.clock import FOREVER, Instant
 from switchboard.common.facts import CompactBoundary, Facts
 from switchboard.delivery.evidence import (
     WORKING,
     dialog_open,
-    left_in_box,
     new_boundary,
     own_entry,
     reacted,
+    rekeyed,
+    unrecorded,
     usable_status,
 )
 from switchboard.delivery.waits import EXITED, DialogMemory, Ending, Kind, TranscriptRule
@@ -65,9 +67,10 @@ class ReactionWait:
 
     In `EDGE` mode the sign is a reacting status stamped at or after the Enter or, with `own_command` and while the CLI
     reports itself working, that command's own transcript entry. In `LEVEL` mode it is the busy flag.
-    `during_turn`: the command, when the CLI was working as it was typed. Then the next status may be the end of that
-    work, with the command still in the box, so a transcript that can be read must show the command as well.
-    `Ending.activity`: the session has done something since the Enter.
+    `recorded`: the command, where the CLI may change its state for another reason with the command still in the box;
+    a transcript that can be read must show it as well. `entry_proves`: that entry is a sign by itself, looked for when
+    the window is over (a turn can be too short to be published). `rekeys`: the command is `/clear`, of which only the
+    session's new id is a sign. `Ending.activity`: the session has done something since the Enter.
     """
 
     mode: Mode
@@ -77,7 +80,9 @@ class ReactionWait:
     pulse: Pulse
     own_command: str | None = None
     due: Instant = FOREVER
-    during_turn: str | None = None
+    recorded: str | None = None
+    entry_proves: bool = False
+    rekeys: bool = False
 
     def observe(self, facts: Facts, now: int) -> Ending | None:
         source = self._sign(facts)
@@ -86,17 +91,23 @@ class ReactionWait:
             return Ending(Kind.TIMED_OUT, activity=activity)
         if not facts.present:
             return Ending(Kind.EXITED, activity=activity)
-        if source is not None or (self.mode is Mode.LEVEL and activity):
-            return Ending(Kind.DONE, source=source, activity=True)
+        flagged = self.mode is Mode.LEVEL and activity
+        if source is not None or (flagged and not self._contradicted(facts)):
+            return Ending(Kind.DONE, source=source or self._entry(facts), activity=True)
         if now >= self.window_end:
+            source = self._entry(facts)
+            if source is not None or flagged:
+                return Ending(Kind.DONE, source=source, activity=True)
             return Ending(Kind.WINDOW_OVER, activity=activity)
         self.due = min(self.deadline, self.window_end)
         return None
 
     def _sign(self, facts: Facts) -> str | None:
+        if self.rekeys and rekeyed(facts, self.enter_at):
+            return "descriptor"
         if self.mode is not Mode.EDGE:
             return None
-        if reacted(facts, self.enter_at) and not self._contradicted(facts):
+        if not self.rekeys and reacted(facts, self.enter_at) and not self._contradicted(facts):
             return "descriptor"
         status = usable_status(facts)
         if self.own_command is None or status is None or status[0] not in WORKING:
@@ -104,7 +115,12 @@ class ReactionWait:
         return None if own_entry(facts, self.own_command, self.enter_at) is None else "transcript"
 
     def _contradicted(self, facts: Facts) -> bool:
-        return self.during_turn is not None and left_in_box(facts, self.during_turn, self.enter_at)
+        return self.recorded is not None and unrecorded(facts, self.recorded, self.enter_at)
+
+    def _entry(self, facts: Facts) -> str | None:
+        if not self.entry_proves or self.recorded is None:
+            return None
+        return None if own_entry(facts, self.recorded, self.enter_at) is None else "transcript"
 
 
 @dataclass(slots=True)
@@ -138,8 +154,10 @@ class CompactionWait:
 class PendingWait:
     """Until a step that went into a busy CLI is proven: exit, reaction, own entry in a closed turn, bound, deadline.
 
-    The CLI queues what is typed while it works, without a sign of its own. `entry_until`: by when the step must at
-    least appear in the transcript; `FOREVER` for a command that never does.
+    The CLI queues what is typed while it works, without a sign of its own. A reaction may as well be the end of that
+    work: of a prompt, a transcript that can be read must show the entry, too, and of `/clear` only the session's new id
+    counts. `entry_until`: by when the step must at least appear in the transcript; `FOREVER` for a command that never
+    does.
     """
 
     enter_at: int
@@ -151,7 +169,7 @@ class PendingWait:
     def observe(self, facts: Facts, now: int) -> Ending | None:
         if not facts.present:
             return EXITED
-        if reacted(facts, self.enter_at):
+        if self._reacted(facts):
             return Ending(Kind.DONE, source="descriptor", activity=True)
         entry, evidence = own_entry(facts, self.command, self.enter_at), facts.transcript
         closed_at = evidence.closed_at if evidence is not None and evidence.closed else None
@@ -164,6 +182,12 @@ class PendingWait:
             return Ending(Kind.TIMED_OUT)
         self.due = min(self.deadline, bound)
         return None
+
+    def _reacted(self, facts: Facts) -> bool:
+        if is_clear_command(self.command):
+            return rekeyed(facts, self.enter_at)
+        contradicted = is_prompt(self.command) and unrecorded(facts, self.command, self.enter_at)
+        return reacted(facts, self.enter_at) and not contradicted
 
 
 @dataclass(slots=True)

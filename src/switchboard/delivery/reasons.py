@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
+from switchboard.common.writing import NOT_READING as NOT_READING  # the gate says it, and it ends up in a reason
+
 # --- errors: compared by equality ------------------------------------------------------------------------------------
 
 NOT_SENT = "not sent"
@@ -91,6 +93,7 @@ RESTARTED = "interrupted by restart"
 TARGET_CHANGED = "session target changed"
 WRITER_CHANGED = "session writer changed"
 
+KEYS_IN_TEXT = "the text contains control characters, which a terminal takes as keys; nothing was written"
 EXITED_BEFORE_IDLE = "the session exited while waiting for it to go idle; nothing was written"
 IDLE_TIMEOUT = "timeout waiting for idle; nothing was written"
 CHAIN_IDLE_TIMEOUT = "timed out waiting for the session to go idle; nothing was written"

@@ -1,21 +1,22 @@
 """Submitting one text and proving it (driver): the ladder of `submission`, with its one recovery Enter.
 
 An Enter can be swallowed. When nothing shows that the text was taken, one more Enter is pressed, and only where it can
-do no harm: not while the CLI reports a dialog or a turn, not into somebody's draft, never for `/compact`.
+do no harm: not while the CLI reports a dialog or a turn, not into somebody's draft, never for `/compact`. A text that
+still shows no sign of having been taken is in the box as far as anybody knows: it becomes unsubmitted input, so that
+nothing is typed behind it.
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
+from switchboard.clis.transcripts import is_clear_command, is_prompt
 from switchboard.common.clock import FOREVER, Instant
-from switchboard.common.ecma import trim
 from switchboard.common.facts import Facts
 from switchboard.common.writing import Check, WriteRefused
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk, put, timed
-from switchboard.delivery.evidence import composer_trouble, left_in_box, recovery_danger
+from switchboard.delivery.evidence import composer_trouble, left_in_box, reacted, recovery_danger, unrecorded, working
 from switchboard.delivery.keystrokes import ENTER, typed
 from switchboard.delivery.port import Target
 from switchboard.delivery.reactions import CompactionWait, Mode, ReactionWait
@@ -46,12 +47,18 @@ async def submit(target: Target, order: SubmitOrder, permit: Check, desk: Desk, 
     """
     async with target.line() as line:
         result = await Typist(target, line, desk, record, order.limits).type(order.command, permit)
-    if record.mode is Mode.COMPACT:
-        ending = await _await_compaction(target, order, result, desk, record)
-    else:
-        with target.transcript() if result.during_turn else nullcontext():
-            ending = await _Verification(target, order, result, desk, record).run()
-    record.activity = record.activity or ending.activity
+    with target.transcript():
+        try:
+            if record.mode is Mode.COMPACT:
+                ending = await _await_compaction(target, order, result, desk, record)
+            else:
+                ending = await _Verification(target, order, result, desk, record).run()
+        except Halt:
+            leave_untaken(target, order.command, record, during_turn=result.during_turn)
+            raise
+        record.activity = record.activity or ending.activity
+        if not (order.own_entry and may_be_queued(target.facts.value, record)):
+            leave_untaken(target, order.command, record, during_turn=result.during_turn)
     return ending.kind
 
 
@@ -64,15 +71,19 @@ async def _await_compaction(target: Target, order: SubmitOrder, typed: Typed, de
     return ending
 
 
-def leave_untaken(target: Target, command: str, record: StepRecord) -> None:
-    """Say so if a prompt that went into a working CLI is seen not to have been taken: the next one must not join it.
+def may_be_queued(facts: Facts, record: StepRecord) -> bool:
+    """A working CLI, which says nothing of what it queues, may still show in its transcript that it has the text."""
+    unproven = record.withheld is not None and record.submitted is not Submitted.CONFIRMED
+    return unproven and working(facts) and facts.transcript is not None
 
-    What the CLI carries out itself (`/`, `!`) is not always recorded, so that its absence says nothing.
-    """
+
+def leave_untaken(target: Target, command: str, record: StepRecord, *, during_turn: bool) -> None:
+    """Make a text that is in the box, as far as is known, unsubmitted input: the next one must not join it."""
     assert record.enter_at is not None
-    if trim(command)[:1] in ("/", "!"):
+    if record.submitted is Submitted.CONFIRMED:
         return
-    if record.submitted is not Submitted.CONFIRMED and left_in_box(target.facts.value, command, record.enter_at):
+    facts, activity = target.facts.value, record.activity
+    if left_in_box(facts, command, record.enter_at, during_turn=during_turn, activity=activity):
         target.untaken(typed(command), record.enter_at)
 
 
@@ -89,6 +100,8 @@ class _Verification:
     async def run(self) -> Ending:
         record = self._record
         ending = await self._look(self._desk.settings.verify_ms)
+        if ending.kind is Kind.WINDOW_OVER and self._half_proven():
+            ending = await self._look(self._desk.settings.verify_ms)
         attempt = 0 if ending.kind is Kind.DONE else 1
         if ending.kind is Kind.WINDOW_OVER and await self._may_recover():
             ending = await self._recover(ending)
@@ -96,12 +109,27 @@ class _Verification:
         if record.mode is Mode.EDGE:
             record.submitted = classify(confirmed=seen, activity=False)
         else:
-            confirmed = level_confirms(self._typed.gate, attempt=attempt, seen=seen)
-            record.submitted = classify(confirmed=confirmed, activity=ending.activity)
+            flagged = level_confirms(self._typed.gate, attempt=attempt, seen=seen) and not self._contradicted()
+            record.submitted = classify(confirmed=ending.source is not None or flagged, activity=ending.activity)
         record.confirm_source = ending.source
-        if self._typed.during_turn and not self._order.own_entry:
-            leave_untaken(self._target, self._order.command, record)
         return ending
+
+    def _recorded(self) -> str | None:
+        """The command, where a transcript that can be read must show it."""
+        command = self._order.command
+        return command if is_prompt(command) or self._typed.during_turn else None
+
+    def _half_proven(self) -> bool:
+        """The CLI changed its state at rest: it took the text, and on a busy machine its transcript is late."""
+        enter_at = self._record.enter_at
+        assert enter_at is not None
+        reaction = self._record.mode is Mode.EDGE and reacted(self._target.facts.value, enter_at)
+        return reaction and not self._typed.during_turn and self._contradicted()
+
+    def _contradicted(self) -> bool:
+        recorded, enter_at = self._recorded(), self._record.enter_at
+        assert enter_at is not None
+        return recorded is not None and unrecorded(self._target.facts.value, recorded, enter_at)
 
     async def _look(self, window_ms: int) -> Ending:
         record, order = self._record, self._order
@@ -114,7 +142,9 @@ class _Verification:
             order.verify,
             self._typed.after_enter,
             order.command if order.own_entry else None,
-            during_turn=order.command if self._typed.during_turn else None,
+            recorded=self._recorded(),
+            entry_proves=not self._typed.during_turn,
+            rekeys=is_clear_command(order.command),
         )
         ending = await timed(wait, self._target.facts, self._desk, record)
         record.activity = record.activity or ending.activity

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -15,17 +14,18 @@ from switchboard.clis.project_snapshot import MarksUnavailable
 from switchboard.clis.recorded_sessions import RecordedSession
 from switchboard.clis.status_reader import StatusReader
 from switchboard.clis.transcript_files import list_sessions, resolve_session_cwd
-from switchboard.common.clock import Clock
-from switchboard.delivery.lifecycle import NAME_NOT_SAVED, OPEN_FAILED, Create, PageRefused, Resume
+from switchboard.common.clock import Clock, Instant
+from switchboard.common.names import display_name
+from switchboard.delivery.lifecycle import NAME_NOT_SAVED, Create, PageRefused, Resume
 from switchboard.host.launching import Launcher, Start, StartFailed
-from switchboard.page import messages
+from switchboard.page import messages, reasons
 from switchboard.page.broker import Grant
 from switchboard.page.messages import Done, SessionInfo
 from switchboard.page.session_info import session_info
 from switchboard.sessions.launch import Mode
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
-from switchboard.sessions.stop import StopError, request_stop, wait_exit
+from switchboard.sessions.stop import StopError, stop_session
 from switchboard.store.sqlite import Store, StoreError
 
 STOP_MS = 5_000
@@ -91,7 +91,7 @@ class HostActions:
 
         profile = SHELL if wanted.mode == "shell" else PROFILES.get(wanted.profile)
         if profile is None:
-            return refused("unknown CLI", f"there is no profile {wanted.profile!r}; known: {', '.join(PROFILES)}")
+            return refused(reasons.UNKNOWN_CLI, f"there is no profile {wanted.profile!r}; known: {', '.join(PROFILES)}")
         mode: Mode = wanted.mode
         cwd = wanted.cwd
         open_here = self._open_here(session_id)
@@ -99,26 +99,30 @@ class HostActions:
             return Done(wanted.request, ok=True, session=session_info(open_here))
         if mode in ("resume", "fork"):
             if wanted.session_id is None:
-                return refused("missing session id", f"say which session to {mode}")
+                return refused(reasons.MISSING_ID, f"say which session to {mode}")
+            unfit = self._cannot_go_on(profile, mode, session_id)
+            if unfit is not None:
+                return refused(reasons.CANNOT_RESUME, unfit)
             elsewhere = self._live_elsewhere(profile, session_id) if open_here is None else None
             if elsewhere is not None and not wanted.force:
-                return refused("session live elsewhere", elsewhere)
+                return refused(reasons.LIVE_ELSEWHERE, elsewhere)
             recorded = await self._recorded_cwd(profile, session_id)
             if recorded is None and (cwd is None or mode == "fork"):
-                return refused("no readable transcript", f"no transcript of {session_id} with a directory was found")
-            if recorded is None:
+                return refused(reasons.NO_TRANSCRIPT, _unrecorded(profile, session_id))
+            if recorded is None and profile.publishes:
                 mode = "new"  # closed before its first prompt: the CLI accepts the same id again
             cwd = recorded or cwd
-        argument = session_id
+        # What records nothing that we can read has ids of a shape of its own.
+        argument = session_id if profile.publishes or wanted.session_id is None else wanted.session_id
         if profile.kind == "attach":
             job = self._background_job(session_id) if wanted.session_id else None
             if not job:
-                return refused("session not found", f"no live background job runs the session {session_id}")
+                return refused(reasons.NOT_FOUND, f"no live background job runs the session {session_id}")
             argument = job
         if cwd is None or not os.path.isabs(cwd):
-            return refused("project must be an absolute path", "name an existing directory by its absolute path")
+            return refused(reasons.NOT_ABSOLUTE, "name an existing directory by its absolute path")
         if not os.path.isdir(cwd):
-            return refused("project directory does not exist", f"{cwd} is not a directory")
+            return refused(reasons.NO_DIRECTORY, f"{cwd} is not a directory")
         return await self._launch(wanted, profile, mode, session_id, argument, cwd)
 
     async def _launch(
@@ -131,17 +135,18 @@ class HostActions:
         cwd: str,
     ) -> Done:
         """Start it. `argument` is the id that the CLI is given: the session's, or the job's to attach to."""
-        name = wanted.name or self._names().get(session_id)
+        given = display_name(wanted.name)
+        name = given or self._names().get(session_id)
         # A fork goes on under an id that the CLI makes; until its descriptor shows it, it has one of ours.
         key = str(uuid.uuid4()) if mode == "fork" else session_id
         start = Start(mode, profile, key, argument, cwd, name, wanted.columns, wanted.rows)
         try:
             started = await self._launcher.start(start)
         except StartFailed as error:
-            return Done(wanted.request, ok=False, reason=OPEN_FAILED, detail=str(error))
+            return Done(wanted.request, ok=False, reason=reasons.OPEN_FAILED, detail=str(error))
         session = started.session
         self.on_opened(session)
-        problems = [*started.warnings, *self._record(session, wanted.name)]
+        problems = [*started.warnings, *self._record(session, given)]
         return Done(wanted.request, ok=True, detail="; ".join(problems) or None, session=session_info(session))
 
     def _record(self, session: Session, name: str | None) -> list[str]:
@@ -165,7 +170,7 @@ class HostActions:
         try:
             start = self._granted(wanted, grant.what)
         except StartFailed as error:
-            raise PageRefused(OPEN_FAILED, str(error)) from error
+            raise PageRefused(reasons.OPEN_FAILED, str(error)) from error
         async with self._alone(start.key):
             if (found := self._opened_meanwhile(start)) is None and (trouble := await grant.prepare()) is not None:
                 raise PageRefused(*trouble)
@@ -182,7 +187,7 @@ class HostActions:
             try:
                 started = await self._launcher.start(start, last_look)
             except StartFailed as error:
-                raise PageRefused(OPEN_FAILED, str(error), uncertain=error.uncertain) from error
+                raise PageRefused(reasons.OPEN_FAILED, str(error), uncertain=error.uncertain) from error
             session = started.session
             grant.spawned(session)
             self.on_opened(session)
@@ -217,9 +222,19 @@ class HostActions:
         if start.mode == "resume" and resumed:
             return found
         how = "a plain terminal" if found.kind == "shell" else f"{found.profile.title} ({found.label.launch})"
-        raise PageRefused(OPEN_FAILED, f"it was opened another way meanwhile: {how}")
+        raise PageRefused(reasons.OPEN_FAILED, f"it was opened another way meanwhile: {how}")
 
     # --- what is known of sessions ---
+
+    def _cannot_go_on(self, profile: CliProfile, mode: Mode, session_id: str) -> str | None:
+        """Say why a session cannot be continued by that id, None when nothing is known against it."""
+        if (profile.starts.resume if mode == "resume" else profile.starts.fork) is None:
+            return f"{profile.title} cannot {mode} a session by its id; open a new one"
+        if profile.publishes or profile.takes_session_id:
+            return None
+        if any(session.key == session_id and session.label.launch != "resume" for session in self._registry):
+            return f"{profile.title} gave that session an id of its own, which is not known here; resume it in there"
+        return None
 
     def _names(self) -> dict[str, str]:
         try:
@@ -262,29 +277,31 @@ class HostActions:
         """End a session and wait for its exit; an exited one leaves the list."""
         session = self._registry.by_handle(wanted.session)
         if session is None:
-            return Done(wanted.request, ok=False, reason="session not found")
+            return Done(wanted.request, ok=False, reason=reasons.NOT_FOUND)
         if session.exit is not None:
             self._registry.remove(session)
             return Done(wanted.request, ok=True)
+        deadline = self._clock.now() + STOP_MS
         try:
-            request_stop(session, self._processes, wanted.force)
+            ended = await stop_session(session, self._processes, self._clock, deadline, wanted.force)
         except StopError as error:
-            return Done(wanted.request, ok=False, reason="session stop failed", detail=str(error))
-        if not await wait_exit(session, self._clock, self._clock.now() + STOP_MS):
+            return Done(wanted.request, ok=False, reason=reasons.STOP_FAILED, detail=str(error))
+        if not ended:
             detail = "it was asked to end and still runs; wait, or end it by force"
-            return Done(wanted.request, ok=False, reason="session stop not confirmed", detail=detail)
+            return Done(wanted.request, ok=False, reason=reasons.STOP_NOT_CONFIRMED, detail=detail)
         return Done(wanted.request, ok=True, session=session_info(session))
 
     async def rename(self, wanted: messages.Rename) -> Done:
         """Name a session, here and for the time after it."""
         session = self._registry.by_handle(wanted.session)
         if session is None:
-            return Done(wanted.request, ok=False, reason="session not found")
-        session.rename(wanted.name.strip() or None)
+            return Done(wanted.request, ok=False, reason=reasons.NOT_FOUND)
+        name = display_name(wanted.name)
+        session.rename(name)
         try:
-            self._store.set_name(session.key, wanted.name.strip() or None)
+            self._store.set_name(session.key, name)
         except StoreError as error:
-            return Done(wanted.request, ok=False, reason="name not stored", detail=str(error))
+            return Done(wanted.request, ok=False, reason=reasons.NAME_NOT_STORED, detail=str(error))
         return Done(wanted.request, ok=True, session=session_info(session))
 
     async def listing(self, closed: int) -> list[SessionInfo]:
@@ -306,8 +323,8 @@ class HostActions:
                 state="closed",
                 cli=profile.name,
                 status="closed",
-                name=names.get(one.session_id.lower()),
-                title=one.name,
+                name=display_name(names.get(one.session_id.lower())),
+                title=display_name(one.name),
                 project=project_of(one.cwd) if one.cwd else one.cwd,
                 cwd=one.cwd,
                 modified_at=one.modified_at,
@@ -325,7 +342,7 @@ class HostActions:
             if left:
                 names = ", ".join(session.label.name or session.key for session in left)
                 detail = f"still running: {names}. The host goes on; end them by force in `switchboard watch`"
-                return Done(wanted.request, ok=False, reason="session stop not confirmed", detail=detail)
+                return Done(wanted.request, ok=False, reason=reasons.STOP_NOT_CONFIRMED, detail=detail)
         asyncio.get_running_loop().call_soon(self._shutdown, wanted.sessions)
         return Done(wanted.request, ok=True)
 
@@ -333,14 +350,28 @@ class HostActions:
         """Return the browser page's address with a new ticket."""
         if self.fresh_url is None:
             detail = "this installation has no built page; `switchboard watch` is the page in the terminal"
-            return Done(wanted.request, ok=False, reason="no browser page", detail=detail)
+            return Done(wanted.request, ok=False, reason=reasons.NO_BROWSER_PAGE, detail=detail)
         return messages.AddressIs(wanted.request, self.fresh_url())
 
     async def stop_all(self) -> list[Session]:
         """End every session as Stop would; return those that did not end in time."""
-        running = [session for session in self._registry if session.exit is None]
-        for session in running:
-            with contextlib.suppress(StopError):  # it is one of those that did not end, then
-                request_stop(session, self._processes)
         deadline = self._clock.now() + STOP_MS
-        return [session for session in running if not await wait_exit(session, self._clock, deadline)]
+        running = [session for session in self._registry if session.exit is None]
+        async with asyncio.TaskGroup() as group:
+            stops = [
+                group.create_task(self._ended(session, deadline), name=f"stop of session {session.handle}")
+                for session in running
+            ]
+        return [session for session, stop in zip(running, stops, strict=True) if not stop.result()]
+
+    async def _ended(self, session: Session, deadline: Instant) -> bool:
+        try:
+            return await stop_session(session, self._processes, self._clock, deadline)
+        except StopError:
+            return False  # it is one of those that did not end, then
+
+
+def _unrecorded(profile: CliProfile, session_id: str) -> str:
+    if profile.publishes:
+        return f"no transcript of {session_id} with a directory was found"
+    return f"{profile.title} keeps no transcript that can be read here: say in which directory it was"

@@ -25,6 +25,7 @@ from switchboard.common.system_clock import SystemClock
 from switchboard.common.tasks import supervise
 from switchboard.delivery.hosted import HostedJournal
 from switchboard.host.actions import HostActions
+from switchboard.host.closing import Closing
 from switchboard.host.instance import HostRecord, Instance, StartError
 from switchboard.host.lifecycle import lifecycle
 from switchboard.host.log import FileLog
@@ -42,10 +43,7 @@ from switchboard.sessions.status_binding import StatusBinding
 from switchboard.sessions.transcript_service import TranscriptService
 from switchboard.store.sqlite import Store, StoreError
 from switchboard.triggers.progress import Progress
-from switchboard.triggers.watcher import TriggerWatcher
-
-STOP_SECONDS = 5.0
-"""From the request to end until the process has ended, whatever is under way."""
+from switchboard.triggers.watcher import CLOSE_GRACE_S, TriggerWatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +73,23 @@ class _Parts:
 
 
 async def run_host(config: HostConfig) -> None:
-    """Run until SIGTERM, SIGINT or a request to end. Raises `StartError`."""
+    """Run until SIGTERM, SIGINT, SIGHUP or a request to end, which takes 5 s at the most. Raises `StartError`."""
     loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
+    closing = Closing()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, stop.set)
-    watchdog: asyncio.TimerHandle | None = None
+        loop.add_signal_handler(number, closing.order)
     try:
         async with AsyncExitStack() as stack:
             try:
-                await _start(config, stack, stop)
+                await _start(config, stack, closing)
             except (OSError, SettingsError) as error:
                 raise StartError(f"the host cannot start: {error}") from error
-            await stop.wait()
-            # Whatever hangs must not keep a service manager waiting: the sessions are safe with the keeper.
-            watchdog = loop.call_later(STOP_SECONDS, os._exit, 0)
+            await closing.ordered()
     finally:
-        if watchdog is not None:
-            watchdog.cancel()
+        closing.ended()
 
 
-async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event) -> None:
+async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) -> None:
     clock = SystemClock()
     environment = config.environment
     instance = Instance(os.path.abspath(data_dir(environment)))
@@ -119,9 +113,9 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
     transcripts = TranscriptService(watcher, environment, log)
     registry.transcripts = transcripts.follow
     binding = StatusBinding(registry, readers, processes)
-    actions = HostActions(registry, store, readers, processes, clock, environment, lambda _sessions: stop.set())
+    actions = HostActions(registry, store, readers, processes, clock, environment, lambda _sessions: closing.order())
     actions.on_opened = binding.take_up
-    sessions = LifecycleSessions(registry, processes, store, binding.background_job)
+    sessions = LifecycleSessions(registry, processes, store, clock, binding.background_job)
     broker = PageBroker(clock, sessions.holds, lambda: uuid.uuid4().hex)
     hub = PageHub(registry, actions, clock, log, __version__, broker)
     parts = _Parts(registry, binding, transcripts, hub, clock, log)
@@ -133,21 +127,21 @@ async def _start(config: HostConfig, stack: AsyncExitStack, stop: asyncio.Event)
 
     if config.opens_page:
         broker.told_to_open()
-    url, actions.fresh_url = await _serve_pages(config.web, stack, instance, parts)
-    house = lifecycle(sessions, broker, store, processes, Schedules(), watcher, clock, environment)
-    await stack.enter_async_context(
-        TriggerWatcher(
-            sessions,
-            triggers_dir,
-            clock=clock,
-            env=environment,
-            log=log,
-            watcher=watcher,
-            observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
-            journal=HostedJournal(registry),
-            house=house,
-        )
+    url, actions.fresh_url = await _serve_pages(config.web, stack, instance, parts, closing)
+    triggers = TriggerWatcher(
+        sessions,
+        triggers_dir,
+        clock=clock,
+        env=environment,
+        log=log,
+        watcher=watcher,
+        observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
+        journal=HostedJournal(registry),
+        on_problem=hub.stand,
+        house=lifecycle(sessions, broker, store, processes, Schedules(), watcher, clock, environment),
     )
+    stack.push_async_callback(lambda: triggers.close(closing.seconds_left(CLOSE_GRACE_S)))
+    triggers.start()
     stack.callback(hub.broadcast, messages.Notice("info", "The host is closing; sessions go on."))
 
     record = HostRecord(os.getpid(), url, clock.now(), __version__)
@@ -161,12 +155,13 @@ def _new_epoch() -> str:
 
 
 async def _serve_pages(
-    web: WebConfig | None, stack: AsyncExitStack, instance: Instance, parts: _Parts
+    web: WebConfig | None, stack: AsyncExitStack, instance: Instance, parts: _Parts, closing: Closing
 ) -> tuple[str, Callable[[], str] | None]:
     """Open the doors for pages; return the address to tell people, and what makes one with a ticket."""
     socket_path = host_socket(instance.runtime)
     try:
-        await stack.enter_async_context(local_server(socket_path, parts.hub, _new_epoch, parts.log))
+        local = local_server(socket_path, parts.hub, _new_epoch, parts.log)
+        await closing.hold(stack, local, "the socket for terminal pages", parts.log)
     except OSError as error:
         raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
     if web is None:
@@ -176,9 +171,8 @@ async def _serve_pages(
     from switchboard.page.web_server import web_server
 
     try:
-        server = await stack.enter_async_context(
-            web_server(web, parts.hub, RecordFile(instance.data_dir), _new_epoch, parts.clock, parts.log)
-        )
+        serving = web_server(web, parts.hub, RecordFile(instance.data_dir), _new_epoch, parts.clock, parts.log)
+        server = await closing.hold(stack, serving, "the server of the browser page", parts.log)
     except OSError as error:
         raise StartError(f"the browser page cannot be served: {error.strerror}; choose another --port") from error
     return server.url, server.fresh_url
@@ -286,8 +280,9 @@ class _Endings:
 
     def session_changed(self, session: Session) -> None:
         if session.exit is not None and session.handle not in self._ended:
-            self._ended.add(session.handle)
+            # Raises where the database cannot be written: then the next change of the session tries again.
             self._store.launch_ended(session.generation, session.pid, session.exit.at)
+            self._ended.add(session.handle)
 
     def session_printed(self, session: Session) -> None:
         """Output is not recorded."""

@@ -90,16 +90,23 @@ class Instance:
         self._lock = lock
 
     def publish(self, record: HostRecord) -> None:
-        """Write `host.json`, for its owner alone."""
+        """Write `host.json`, for its owner alone. Raises `StartError`."""
         path = os.path.join(self.data_dir, "host.json")
         temporary = f"{path}.tmp"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(asdict(record), file)
-            file.write("\n")
-        os.replace(temporary, path)
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(asdict(record), file)
+                file.write("\n")
+            os.replace(temporary, path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise StartError(
+                f"{path} cannot be written: {error.strerror}; make room, or move away what is there"
+            ) from error
 
     def release(self) -> None:
         """Remove `host.json` and let the lock go."""

@@ -61,7 +61,8 @@ class FileLog:
         with contextlib.suppress(OSError):  # a full disk must not end the host
             os.write(self._file, line.encode("utf-8", "replace"))
             if os.fstat(self._file).st_size > MAX_BYTES:
-                os.replace(self._path, f"{self._path}.1")
+                with contextlib.suppress(FileNotFoundError):  # deleted, or no new one could be made the last time
+                    os.replace(self._path, f"{self._path}.1")
                 full, self._file = self._file, self._open()
                 os.close(full)
 

@@ -18,6 +18,13 @@ _INPUT_KIND = 1
 _OUTPUT_KIND = 2
 
 
+def binary_head(size: int) -> bytes:
+    """Return what stands before a binary message of `size` bytes from a server on a WebSocket (RFC 6455, 5.2)."""
+    if size < 126:
+        return bytes((0x82, size))
+    return struct.pack(">BBH", 0x82, 126, size) if size < 65536 else struct.pack(">BBQ", 0x82, 127, size)
+
+
 def encode_input(session: int, data: bytes) -> bytes:
     """Return a binary frame with keystrokes for a session."""
     return _INPUT.pack(_INPUT_KIND, session) + data

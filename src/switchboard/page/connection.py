@@ -15,7 +15,7 @@ from typing import Protocol
 from switchboard.page import messages
 from switchboard.page.messages import HostMessage
 from switchboard.page.session_info import session_info
-from switchboard.sessions.replay import quiet
+from switchboard.sessions.replay import Quieting
 from switchboard.sessions.session import Session
 
 MAX_QUEUED = 500
@@ -33,6 +33,9 @@ class Transport(Protocol):
 
     async def send_binary(self, data: bytes) -> None:
         """Send terminal bytes, likewise."""
+
+    def send_now(self, data: bytes) -> bool:
+        """Send terminal bytes at once. False: nothing was sent, because others wait already or the page is gone."""
 
     def end(self) -> None:
         """Close the connection; receiving from it ends."""
@@ -63,6 +66,8 @@ class PageConnection:
         self._changed: dict[int, Session] = {}
         self._wake = asyncio.Event()
         self._closing = False
+        self._idle = False
+        """Everything that was queued is sent, and the sender waits."""
 
     def post(self, message: HostMessage) -> None:
         """Queue a message."""
@@ -91,11 +96,28 @@ class PageConnection:
 
     def session_printed(self, session: Session) -> None:
         """There is output to send, if this page shows the session."""
-        if session.handle in self.streams:
+        stream = self.streams.get(session.handle)
+        if stream is not None and not self._send_at_once(stream):
             self._wake.set()
 
-    def attach(self, session: Session, from_seq: int | None, owner: bool) -> None:
-        """Start to send a session's output."""
+    def _send_at_once(self, stream: Stream) -> bool:
+        """Send what was printed within the turn in which it was read, when that is all there is to send.
+
+        The sender's own turn would come next in the loop, which is late for the echo of a key (measured: a tenth).
+        """
+        ring = stream.session.ring
+        size = ring.head - stream.position
+        if not self._idle or self._wake.is_set() or stream.position < stream.live or size > OUTPUT_BYTES:
+            return False
+        start, data = ring.read(stream.position, size)
+        frame = messages.encode_output(stream.session.handle, start, data)
+        if start != stream.position or not self._transport.send_now(frame):
+            return False
+        stream.position += size
+        return True
+
+    def attach(self, session: Session, from_seq: int | None, owner: bool, free: bool = False) -> None:
+        """Start to send a session's output. `free`: no page has decided the session's size yet."""
         ring = session.ring
         asked = ring.tail if from_seq is None else min(from_seq, ring.head)
         start = max(asked, ring.tail)
@@ -111,6 +133,7 @@ class PageConnection:
                 columns=session.label.columns,
                 rows=session.label.rows,
                 owner=owner,
+                free=free,
                 modes=_modes(session) if start > 0 and (from_seq is None or start > asked) else "",
             )
         )
@@ -123,7 +146,9 @@ class PageConnection:
     async def run(self) -> None:
         """Send until closed, then end the connection. Raises `OSError` when the page is gone."""
         while not (self._closing and not self._queue):
+            self._idle = not self._queue and not self._changed
             await self._wake.wait()
+            self._idle = False
             self._wake.clear()
             await self._send_all()
         self._transport.end()
@@ -159,13 +184,20 @@ class PageConnection:
                 continue
             stream.position = start + len(data)
             if replay:
-                # Filtered whole: a query may lie across any cut. The ring bounds it.
-                data = quiet(data)
+                data = await _quieted(data)
             for offset in range(0, len(data), OUTPUT_BYTES):
                 piece = data[offset : offset + OUTPUT_BYTES]
                 frame = messages.encode_output(stream.session.handle, start + offset, piece)
                 await self._transport.send_binary(frame)
         return sent
+
+
+async def _quieted(replay: bytes) -> bytes:
+    """Filter a replay whole, because a query may lie across any cut. The ring bounds it, and others go on meanwhile."""
+    quieting = Quieting(replay)
+    for _ in iter(quieting.step, False):
+        await asyncio.sleep(0)
+    return quieting.data
 
 
 def _modes(session: Session) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from switchboard.common.clock import Clock, sleep_until
 from switchboard.common.facts import Log
-from switchboard.page import messages
+from switchboard.page import messages, reasons
 from switchboard.page.broker import Grant, PageBroker
 from switchboard.page.connection import PageConnection, Transport
 from switchboard.page.messages import MessageError
@@ -69,6 +69,7 @@ class PageHub:
         self._owners: dict[int, str] = {}
         """The epoch of the page whose size each session has."""
         self._recent: deque[messages.TriggerActivity] = deque(maxlen=RECENT)
+        self._standing: messages.Notice | None = None
 
     # --- listener of the registry ---
 
@@ -95,6 +96,11 @@ class PageHub:
         """Tell every page of a trigger's step; pages that come later are told of the last ones."""
         self._recent.append(activity)
         self.broadcast(activity)
+
+    def stand(self, problem: str | None) -> None:
+        """Tell every page what stands in the way of triggers, and pages that come later too; None: no longer."""
+        self._standing = None if problem is None else messages.Notice("error", problem)
+        self.broadcast(self._standing or messages.Notice("info", "Nothing stands in the way of triggers any more."))
 
     def close(self) -> None:
         """The host is going: no further page is served, and the connected ones end once they have read all."""
@@ -132,6 +138,8 @@ class PageHub:
                 page.post(messages.Sessions(await self._actions.listing(50)))
                 for activity in self._recent:
                     page.post(activity)
+                if self._standing is not None:
+                    page.post(self._standing)
             await self._converse(page, incoming)
         finally:
             if page is not None:
@@ -255,9 +263,12 @@ class PageHub:
             case messages.Pong(number=number):
                 if number == page.awaiting_pong:
                     page.awaiting_pong = None
+            case messages.Confirm(number=number):
+                page.post(messages.Confirmed(number))
             case messages.Attach(session=handle, from_seq=seq):
                 if (session := self._session(page, handle)) is not None:
-                    page.attach(session, seq, self._owners.get(handle) == page.epoch)
+                    owner = self._owners.get(handle)
+                    page.attach(session, seq, owner == page.epoch, free=owner is None)
             case messages.Detach(session=handle):
                 page.streams.pop(handle, None)
             case messages.Focus():
@@ -308,7 +319,7 @@ class PageHub:
                     answer = await self._actions.address(message)
         except Exception as error:  # noqa: BLE001 - a request's fault is its answer, and harms no other
             self._log.error(f"request failed: {type(error).__name__}: {error}")
-            answer = messages.Done(message.request, ok=False, reason="internal error", detail=str(error))
+            answer = messages.Done(message.request, ok=False, reason=reasons.INTERNAL, detail=str(error))
         page.post(answer)
 
     # --- size and keystrokes ---

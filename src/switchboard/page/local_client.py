@@ -48,6 +48,10 @@ class HostUnavailable(ConnectionError):
     """Nobody answers at that socket. The text says what to do."""
 
 
+class HostForeign(HostUnavailable):
+    """Whoever is behind that socket, it is not ours to use."""
+
+
 class HostSilent(TimeoutError):
     """The host took the connection and gave no answer in time. Whether it did what was asked is unknown."""
 
@@ -59,16 +63,16 @@ class HostRefused(Exception):
 def unavailable(socket_path: str, error: OSError) -> HostUnavailable:
     """Return what to tell a person when connecting failed with `error`."""
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return HostUnavailable(f"the host's socket {socket_path} belongs to somebody else: {error.strerror}")
+        return HostForeign(f"the host's socket {socket_path} belongs to somebody else: {error.strerror}")
     if error.errno in {errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR}:
         return HostUnavailable("no host is running; start one with: switchboard up")
     return HostUnavailable(f"cannot reach the host at {socket_path}: {error.strerror or error}")
 
 
 def refuse_stranger(connection: socket.socket, socket_path: str) -> None:
-    """Raise `HostUnavailable` when the process behind the socket is another user's."""
+    """Raise `HostForeign` when the process behind the socket is another user's."""
     if not peer_is_us(connection):
-        raise HostUnavailable(f"the process behind {socket_path} belongs to another user; nothing was sent to it")
+        raise HostForeign(f"the process behind {socket_path} belongs to another user; nothing was sent to it")
 
 
 def request(socket_path: str, message: Request, timeout: float, *, version: str = "") -> Answer:

@@ -38,6 +38,13 @@ class SocketTransport:
         """Send terminal bytes, likewise."""
         await self._send(BINARY, data)
 
+    def send_now(self, data: bytes) -> bool:
+        """Send terminal bytes if nothing waits to be sent, and return whether that was so."""
+        if self._writer.is_closing() or self._writer.transport.get_write_buffer_size():
+            return False
+        self._writer.write(encode_frame(BINARY, data))
+        return True
+
     def end(self) -> None:
         """Close the connection once what was sent is out."""
         self._writer.close()

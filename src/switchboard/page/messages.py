@@ -62,6 +62,12 @@ class Pong(_Message, tag="pong", frozen=True):
     number: RequestId
 
 
+class Confirm(_Message, tag="confirm", frozen=True):
+    """Answer `confirmed` with this number once everything that was typed before has been taken, or refused aloud."""
+
+    number: RequestId
+
+
 class Attach(_Message, tag="attach", frozen=True):
     """Show me this session's output from byte number `from_seq` on (null: what the ring still holds).
 
@@ -151,6 +157,7 @@ PageMessage = (
     Hello
     | Ready
     | Pong
+    | Confirm
     | Attach
     | Detach
     | Focus
@@ -245,8 +252,8 @@ class Attached(_Message, tag="attached", frozen=True):
     """Output follows in frames that carry this handle; the first byte sent is number `seq`.
 
     `lost`: bytes between what was asked for and `seq` that the ring no longer holds. `live_seq`: bytes before it are
-    replay. `owner`: this page's size is in force. `modes`: control sequences to write to a cleared terminal first,
-    because what set them is no longer held.
+    replay. `owner`: this page's size is in force; `free`: no page's is. `modes`: control sequences to write to a
+    cleared terminal first, because what set them is no longer held.
     """
 
     session: Handle
@@ -256,6 +263,7 @@ class Attached(_Message, tag="attached", frozen=True):
     columns: int
     rows: int
     owner: bool
+    free: bool = False
     modes: str = ""
 
 
@@ -335,6 +343,12 @@ class Problem(_Message, tag="problem", frozen=True):
     text: str
 
 
+class Confirmed(_Message, tag="confirmed", frozen=True):
+    """Answer to `confirm`, with its number."""
+
+    number: RequestId
+
+
 class Ping(_Message, tag="ping", frozen=True):
     """Answer `pong` with this number within 10 s, or lose the connection."""
 
@@ -357,6 +371,7 @@ HostMessage = (
     | TriggerActivity
     | Notice
     | Problem
+    | Confirmed
     | Ping
 )
 

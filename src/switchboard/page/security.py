@@ -247,11 +247,19 @@ class Gatekeeper:
 
     def issue(self, ticket: str, now: Instant) -> None:
         """Take a ticket that was just made for an address."""
+        self.next_end(now)
         self._tickets[digest(ticket)] = now + TICKET_MS
-        for old in [hashed for hashed, until in self._tickets.items() if until <= now]:
-            del self._tickets[old]
         while len(self._tickets) > MAX_TICKETS:
             del self._tickets[next(iter(self._tickets))]
+
+    def waits(self, ticket: str, now: Instant) -> bool:
+        """Return whether a ticket is still good."""
+        return self._tickets.get(digest(ticket), now) > now
+
+    def next_end(self, now: Instant) -> Instant | None:
+        """Forget tickets that are too old; return when the next one will be, None when there is none."""
+        self._tickets = {hashed: until for hashed, until in self._tickets.items() if until > now}
+        return min(self._tickets.values(), default=None)
 
     def exchange(self, content_types: list[str], body: bytes, cookie: str, key: str, now: Instant) -> Refused | None:
         """Take the ticket in `body` for a grant of `cookie` and `key`, new secrets both. None: granted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+from switchboard.common.names import display_name
 from switchboard.page.messages import ExitStatus, SessionInfo
 from switchboard.sessions.activity import TITLE_RULES
 from switchboard.sessions.keeper_client import ExitReport
@@ -45,12 +46,12 @@ def session_info(session: Session) -> SessionInfo:
         handle=session.handle,
         generation=session.generation,
         kind=session.profile.kind,
-        name=label.name,
-        title=TITLE_RULES[session.profile.title_rule].name(session.screen.activity.title) or None,
+        name=display_name(label.name),
+        title=display_name(TITLE_RULES[session.profile.title_rule].name(session.screen.activity.title)),
         project=label.project or label.cwd,
         cwd=label.cwd,
         pid=session.pid,
-        waiting_for=facts.status.waiting_for if facts.status else None,
+        waiting_for=display_name(facts.status.waiting_for) if facts.status else None,
         status_since=facts.status.updated_at if facts.status else None,
         opened_at=label.launched_at,
         columns=label.columns,

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from typing import Any, cast
 
 from aiohttp import web
+from aiohttp.http_websocket import WebSocketReader
 from aiohttp.web_protocol import RequestHandler
 
 from switchboard.common.facts import Log
+from switchboard.page.masks import MaskGuard
 from switchboard.page.security import Refused, response_headers
 
 MAX_STRANGERS = 128
 """Connections that are no page's, at once. A browser opens six."""
+
+NO_FRAME = b"\x83\x80"
+"""A head with an opcode that does not exist: the library answers it as an unmasked one has to be, with 1002."""
 
 _silent = logging.getLogger("switchboard.web")
 """What strangers send is nothing to fill a log with; faults of ours go to the host's log."""
@@ -49,6 +56,22 @@ class Strangers:
             next(iter(self.connections)).abort()
 
 
+class Unmasking:
+    """The library's reader of frames, behind the guard that it lacks."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._guard = MaskGuard()
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        admitted, breached = self._guard.admit(data)
+        answer: tuple[bool, bytes] = self._reader.feed_data(admitted + NO_FRAME if breached else admitted)
+        return answer
+
+    def feed_eof(self) -> None:
+        self._reader.feed_eof()
+
+
 class Connection(RequestHandler):
     """One connection, with its end set when it begins."""
 
@@ -74,6 +97,10 @@ class Connection(RequestHandler):
         super().connection_made(transport)
         self._end = asyncio.get_running_loop().call_later(self._strangers.seconds, self.abort)
         self._strangers.add(self)
+
+    def set_parser(self, parser: WebSocketReader, data_received_cb: Callable[[], None] | None = None) -> None:
+        """The connection is upgraded: from here on come frames, the first of them perhaps with the handshake."""
+        super().set_parser(cast("WebSocketReader", Unmasking(parser)), data_received_cb)
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None

@@ -1,10 +1,13 @@
-"""Files of the web server (door): the built page inside the package, and `web.json` in the data directory."""
+"""Files of the web server (door): the built page in the package; `web.json` and `open.html` in the data directory."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 import os
+import re
 import stat
+import tempfile
 from importlib import resources
 
 from switchboard.page.security import MIN_CREDENTIAL, Record, read_record, write_record
@@ -49,11 +52,52 @@ def read_static(folder: str, path: str) -> tuple[str, bytes] | None:
         return None
 
 
+class LeadFile:
+    """`open.html`, readable by its owner alone: leads the browser that `switchboard up` opens to an address.
+
+    The command line of a process can be read by every user of the machine, and the address has a ticket in it. The
+    server removes the file as soon as that ticket is used or too old.
+    """
+
+    def __init__(self, data_dir: str) -> None:
+        self._folder = data_dir
+        self._path = os.path.join(data_dir, "open.html")
+
+    def write(self, url: str) -> str:
+        """Write the file; return its path. Raises `OSError`."""
+        descriptor, temporary = tempfile.mkstemp(dir=self._folder, prefix="open-", suffix=".tmp")  # of mode 0600
+        shown = html.escape(url, quote=True)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write('<!doctype html><meta charset="utf-8"><title>Switchboard</title>\n')
+                file.write(f'<meta http-equiv="refresh" content="0; url={shown}"><a href="{shown}">Switchboard</a>\n')
+            os.replace(temporary, self._path)
+        except OSError:
+            os.unlink(temporary)
+            raise
+        return self._path
+
+    def ticket(self) -> str | None:
+        """Return the ticket that the file leads to, None when there is no such file."""
+        try:
+            with open(self._path, encoding="utf-8", errors="replace") as file:
+                found = re.search(r"#ticket=([A-Za-z0-9_-]+)", file.read(4096))
+        except OSError:
+            return None
+        return found[1] if found else ""
+
+    def remove(self) -> None:
+        """Remove the file, if there is one."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+
+
 class RecordFile:
-    """`web.json`: readable by its owner alone."""
+    """`web.json`: readable by its owner alone. `lead`: the other file beside it."""
 
     def __init__(self, data_dir: str) -> None:
         self._path = os.path.join(data_dir, "web.json")
+        self.lead = LeadFile(data_dir)
 
     def load(self) -> Record | None:
         """Return the record of an earlier host, None when there is none that can be read."""

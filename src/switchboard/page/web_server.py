@@ -18,6 +18,7 @@ from aiohttp import StreamReader, WSCloseCode, WSMsgType, web
 from switchboard.common.clock import Clock, sleep_until
 from switchboard.common.facts import Log
 from switchboard.common.tasks import start
+from switchboard.page.byte_frames import binary_head
 from switchboard.page.hub import MAX_PAGES, PageHub
 from switchboard.page.limits import Bucket
 from switchboard.page.messages import MAX_MESSAGE, MessageError
@@ -60,8 +61,15 @@ BYTES_PER_SECOND, BYTES_BURST = 4.0 * 1024 * 1024, 8.0 * 1024 * 1024
 class WebSocketTransport:
     """A page's WebSocket as the hub sees it: frames in and out, with backpressure both ways, and limits."""
 
-    def __init__(self, websocket: web.WebSocketResponse, closing: Callable[[], None], clock: Clock) -> None:
+    def __init__(
+        self,
+        websocket: web.WebSocketResponse,
+        connection: asyncio.Transport | None,
+        closing: Callable[[], None],
+        clock: Clock,
+    ) -> None:
         self._websocket = websocket
+        self._connection = connection
         self._closing = closing
         self._clock = clock
         now = clock.now()
@@ -74,7 +82,22 @@ class WebSocketTransport:
 
     async def send_binary(self, data: bytes) -> None:
         """Send terminal bytes, likewise."""
-        await self._websocket.send_frame(data, WSMsgType.BINARY)
+        if not self.send_now(data):
+            await self._websocket.send_frame(data, WSMsgType.BINARY)
+
+    def send_now(self, data: bytes) -> bool:
+        """Send terminal bytes if nothing waits to be sent, and return whether that was so.
+
+        As one write, where the library makes two of a large frame; between two of the library's frames there is always
+        room for one of ours, because it writes each whole.
+        """
+        connection = self._connection
+        if connection is None or connection.is_closing() or self._websocket.closed:
+            return False
+        if connection.get_write_buffer_size():
+            return False
+        connection.write(binary_head(len(data)) + data)
+        return True
 
     def end(self) -> None:
         """Close the connection once what was sent is out."""
@@ -126,12 +149,27 @@ class WebServer:
         self._log = log
         self._sockets = 0
         self._group: asyncio.TaskGroup | None = None
+        self._tidying: asyncio.Task[None] | None = None
 
     def fresh_url(self) -> str:
         """Return the address with a new ticket. Never write it to a log."""
         ticket = secrets.token_urlsafe(32)
         self._gatekeeper.issue(ticket, self._clock.now())
+        if self._group is not None and (self._tidying is None or self._tidying.done()):
+            self._tidying = start(self._group, "tidying up after tickets", self._tidy_up())
         return f"{self.url}#ticket={ticket}"
+
+    async def _tidy_up(self) -> None:
+        """Go on until there is no ticket that waits for its browser."""
+        while (end := self._gatekeeper.next_end(self._clock.now())) is not None:
+            await sleep_until(self._clock, end)
+            self._drop_lead()
+
+    def _drop_lead(self) -> None:
+        """Remove the file that leads a browser here once its ticket is of no more use."""
+        ticket = self._record.lead.ticket()
+        if ticket is not None and not self._gatekeeper.waits(ticket, self._clock.now()):
+            self._record.lead.remove()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -166,6 +204,9 @@ class WebServer:
         refused = self._gatekeeper.exchange(types, body, cookie, key, self._clock.now())
         if refused is not None:
             return refusal(refused)
+        self._drop_lead()
+        if self._tidying is not None and self._gatekeeper.next_end(self._clock.now()) is None:
+            self._tidying.cancel()
         try:
             self._record.save(self._gatekeeper.record)
         except OSError as error:
@@ -195,7 +236,7 @@ class WebServer:
             def close() -> None:
                 start(group, "page connection closing", _close(websocket))
 
-            transport = WebSocketTransport(websocket, close, self._clock)
+            transport = WebSocketTransport(websocket, request.transport, close, self._clock)
             await self._hub.serve(transport, transport.receive, self._new_epoch(), os.getpid())
             await _close(websocket)
         finally:
@@ -209,8 +250,14 @@ class WebServer:
         """Hold the tasks of this server."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            yield
-            self._group = None
+            self._record.lead.remove()
+            try:
+                yield
+            finally:
+                self._group = None
+                if self._tidying is not None:
+                    self._tidying.cancel()
+                self._record.lead.remove()
 
 
 async def _close(websocket: web.WebSocketResponse) -> None:

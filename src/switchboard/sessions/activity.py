@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from switchboard.common.names import one_line
 from switchboard.sessions.vocabulary import Osc, TerminalEvent
 
 MAX_TEXT: Final = 120
@@ -21,7 +22,6 @@ MAX_TEXT: Final = 120
 
 _ATTENTION = re.compile(r"attention|approval|permission|needs your|wants to enter", re.IGNORECASE)
 _WAITING = re.compile(r"waiting for your input", re.IGNORECASE)
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class TerminalActivity:
         return replace(self, busy=busy, waiting=self.waiting and not busy)
 
     def _titled(self, payload: str, rule: TitleRule) -> TerminalActivity:
-        after = replace(self._decided(rule.verdict(payload)), title=_printable(payload))
+        after = replace(self._decided(rule.verdict(payload)), title=one_line(payload))
         return replace(after, attention=True) if rule.wants_attention(payload) else after
 
     def _notified(self, payload: str, rule: TitleRule) -> TerminalActivity:
@@ -142,7 +142,7 @@ class TerminalActivity:
             self,
             attention=self.attention or bool(_ATTENTION.search(payload)),
             waiting=self.waiting or bool(_WAITING.search(payload)),
-            notification=_printable(payload),
+            notification=one_line(payload),
             notifications=self.notifications + 1,
         )
 
@@ -164,8 +164,3 @@ class TerminalActivity:
 
 def _within(character: str, ranges: tuple[tuple[int, int], ...]) -> bool:
     return bool(character) and any(first <= ord(character) <= last for first, last in ranges)
-
-
-def _printable(text: str) -> str:
-    """The text without controls and without characters that reorder what stands around it."""
-    return _UNPRINTABLE.sub("", text)

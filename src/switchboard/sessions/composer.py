@@ -7,9 +7,12 @@ is 0 and the keyboard has been quiet. Doubt resolves to "occupied".
 
 An escape sequence that is not complete at the end of a piece is held and read again together with the next piece, so
 where the pieces are cut does not matter. It is held up to `MAX_HELD` characters; beyond that it becomes one placeholder
-and what was held is dropped. Reports that a terminal sends by itself (mouse in SGR form, focus, extended cursor
-position) are no keystrokes: they do not move the clock, unless they are cut by the end of a piece, when nobody can tell
-yet. The X10 mouse report and the plain cursor report are not exempt: they cannot be told from typed keys.
+and what was held is dropped. A lone ESC is held for `ESCAPE_MS`: what comes later does not belong to it, and it was the
+Escape key, unless it is the rest of a sequence as only terminals send it, whole in one piece. No timer ends it, because
+a key that changes no text looks the same before and after; the next piece finds out by the time at which it comes.
+Reports that a terminal sends by itself (mouse in SGR form, focus, extended cursor position) are no keystrokes: they do
+not move the clock, unless they are cut by the end of a piece, when nobody can tell yet. The X10 mouse report and the
+plain cursor report are not exempt: they cannot be told from typed keys.
 
 What the model does not see or gets wrong is part of the contract:
 - input that comes from elsewhere than a page, and drafts that the agent itself puts into its box;
@@ -17,8 +20,8 @@ What the model does not see or gets wrong is part of the contract:
 - keys that are not modelled leave the number too high until Enter, Ctrl+U or Ctrl+C;
 - Ctrl+U clears all here and one line in the agent: the number may be too low after it;
 - the mouse wheel on the alternate screen sends Up, which counts as recalled history;
-- a lone ESC is held, so Escape followed by one typed character reads as Alt with that character, which then does not
-  count, and Escape followed by Enter does not clear.
+- Escape and a key within `ESCAPE_MS` read as Alt with that key, as in every CLI: a character then does not count, and
+  Enter does not clear. A CLI that was away for longer sees Alt where the model saw two keys.
 """
 
 from __future__ import annotations
@@ -34,6 +37,11 @@ from switchboard.sessions.draft import Draft
 
 MAX_HELD: Final = 32
 """Characters of an incomplete escape sequence that are held (the legacy composer contract)."""
+
+ESCAPE_MS: Final = 100
+"""How long a lone ESC waits for the rest of a sequence. Terminals send a sequence whole, and a line that cuts it in two
+brings the rest within a few milliseconds; vim and readline wait 50 to 500 ms, and nobody presses Enter so soon after
+Escape."""
 
 PLACEHOLDER: Final = "\ufffc"
 """Stands for input whose text is not known: recalled history, a pasted image, an endless escape sequence."""
@@ -103,6 +111,8 @@ class Composer:
         if not data:
             return
         text = self._held + self._decoder.decode(data)
+        if self._held == "\x1b" and self._escape_is_over(text, now):
+            text = text[1:]
         self._held = ""
         counted = bool(self._decoder.getstate()[0])
         position = 0
@@ -163,6 +173,12 @@ class Composer:
         self._held = state.held
         self._in_paste = state.in_paste
         self._last_input_at = state.last_input_at
+
+    def _escape_is_over(self, text: str, now: int) -> bool:
+        """Whether the lone ESC that `text` begins with was a key, and what follows it stands for itself."""
+        # The ESC has moved the clock, and nothing has since. Of a clock that was set back nobody knows how far.
+        in_time = 0 <= now - self._last_input_at < ESCAPE_MS
+        return not (in_time or self._in_paste or _CSI.match(text) or _STRING.match(text))
 
     def _pasted(self, text: str, position: int) -> int:
         """Read pasted text, where nothing but the end marker has a meaning. Returns where reading goes on."""

@@ -8,17 +8,17 @@ import contextlib
 import mmap
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from switchboard.common.frames import FrameError, FrameReader
 from switchboard.common.peers import peer_is_us
 from switchboard.sessions.keeper import protocol
 from switchboard.sessions.keeper.ring import Ring
+from switchboard.sessions.keeper_start import START_SECONDS, dial, start_keeper, what_helps
+from switchboard.sessions.keeper_start import KeeperError as KeeperError  # whoever uses the client meets these
+from switchboard.sessions.keeper_start import KeeperGoneError as KeeperGoneError
 
 T = TypeVar("T")
 
@@ -27,23 +27,8 @@ RING_BYTES = 512 * 1024
 
 CONNECT_ATTEMPTS = 3
 
-START_SECONDS = 10.0
-"""A keeper that is not ready by then is reported as not startable."""
-
-_SOURCE = str(Path(__file__).resolve().parents[2])
-# Forked once more, so that the keeper is nobody's child: the host that started it must not have to reap it.
-_PROGRAM = (
-    "import os, sys; os.fork() and os._exit(0); sys.path.insert(0, sys.argv.pop(1));"
-    "from switchboard.sessions.keeper.process import main; sys.exit(main(sys.argv[1]))"
-)
-
-
-class KeeperError(Exception):
-    """The keeper cannot be started or reached, or it refused. The text says why and what to do."""
-
-
-class KeeperGoneError(KeeperError):
-    """The keeper went away; another attempt starts a new one."""
+SPAWN_SECONDS = 10.0
+"""A program is forked and executed within milliseconds; a keeper that says nothing for so long is stopped or stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +71,7 @@ class KeeperClient:
     def __init__(self, on_exit: Callable[[int, ExitReport], None], on_lost: Callable[[], None]) -> None:
         self._on_exit = on_exit
         self._on_lost = on_lost
+        self._folder = ""
         self._socket: socket.socket | None = None
         self._frames = FrameReader(protocol.MAX_FRAME)
         self._descriptors: list[int] = []
@@ -106,11 +92,12 @@ class KeeperClient:
 
         Raises `KeeperError`.
         """
+        self._folder = folder
         for _ in range(CONNECT_ATTEMPTS):
-            connection = _dial(folder)
+            connection = dial(folder)
             if connection is None:
                 await start_keeper(folder)
-                connection = _dial(folder)
+                connection = dial(folder)
             if connection is None:
                 continue
             if not peer_is_us(connection):
@@ -118,6 +105,9 @@ class KeeperClient:
                 raise KeeperError(f"{folder}/keeper.sock belongs to another user's process; remove it and try again")
             try:
                 return await self._shake_hands(connection)
+            except TimeoutError:
+                text = f"the session keeper did not answer within {START_SECONDS:g} s; {what_helps(folder)}"
+                raise KeeperError(text) from None
             except KeeperGoneError:
                 # A killed keeper's socket can still take a connection for a moment: look again.
                 continue
@@ -166,10 +156,14 @@ class KeeperClient:
                     "label": base64.b64encode(label).decode("ascii"),
                 }
             )
-            message = await answer
-        except asyncio.CancelledError:
+            async with asyncio.timeout(SPAWN_SECONDS):
+                message = await answer
+        except (asyncio.CancelledError, TimeoutError) as ended:
             if (late := self._result(answer)) is not None and "holding" in late:
                 self._give_up(late["holding"])
+            if isinstance(ended, TimeoutError):
+                text = f"the session keeper has not started it within {SPAWN_SECONDS:g} s; {what_helps(self._folder)}"
+                raise KeeperError(text) from None
             raise
         finally:
             self._requests.pop(request, None)
@@ -320,74 +314,3 @@ class KeeperClient:
                 else:
                     future.set_exception(error)
         self._requests = {}
-
-
-def _dial(folder: str) -> socket.socket | None:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(START_SECONDS)
-    try:
-        connection.connect(f"{folder}/keeper.sock")
-    except OSError:
-        connection.close()
-        return None
-    return connection
-
-
-async def start_keeper(folder: str) -> None:
-    """Start a keeper for `folder` and return once it accepts connections. Raises `KeeperError`."""
-    try:
-        log = os.open(f"{folder}/keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise KeeperError(f"the session keeper cannot write {folder}/keeper.log: {error.strerror}") from error
-    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    try:
-        process = subprocess.Popen(  # noqa: ASYNC220 - a short fork and exec; its readiness is awaited below
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, _SOURCE, folder],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,
-            cwd="/",
-            env=environment,
-        )
-    except OSError as error:
-        raise KeeperError(f"the session keeper could not be started: {error}") from error
-    finally:
-        os.close(log)
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(START_SECONDS):
-            said = await _read_line(process.stdout.fileno())
-    except TimeoutError:
-        process.kill()
-        said = b""
-    finally:
-        process.stdout.close()
-        process.wait()
-    if said.strip() != b"ready" and _dial_and_close(folder) is False:
-        raise KeeperError(f"the session keeper did not start; see {folder}/keeper.log")
-
-
-def _dial_and_close(folder: str) -> bool:
-    """Whether a keeper answers: another host may have started one at the same moment."""
-    connection = _dial(folder)
-    if connection is None:
-        return False
-    connection.close()
-    return True
-
-
-async def _read_line(descriptor: int) -> bytes:
-    loop = asyncio.get_running_loop()
-    os.set_blocking(descriptor, False)
-    done: asyncio.Future[bytes] = loop.create_future()
-
-    def readable() -> None:
-        if not done.done():
-            done.set_result(os.read(descriptor, 64))
-
-    loop.add_reader(descriptor, readable)
-    try:
-        return await done
-    finally:
-        loop.remove_reader(descriptor)

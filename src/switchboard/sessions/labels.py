@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, fields
 from types import UnionType
 from typing import Any
 
+import msgspec
+
 VERSION = 1
 MAX_DELIVERY_BYTES = 16 * 1024
 """A prompt has at most 4,096 UTF-16 units: 12 KiB of UTF-8, and a paste's markers."""
@@ -75,12 +77,17 @@ _FIELDS = tuple(each.name for each in fields(Label))
 
 def encode_label(label: Label) -> bytes:
     """Return the label's bytes, well below the keeper's limit."""
-    # Written at every keystroke: `asdict` would copy what lies inside first, at twenty times the cost.
+    # Written at every keystroke, before it goes on: `asdict` would copy what lies inside first, at twenty times the
+    # cost, and the standard library's encoder takes as long as all the rest of the keystroke's way.
     values = {name: getattr(label, name) for name in _FIELDS} | {"v": VERSION}
     values["modes"] = base64.b64encode(label.modes[:4096]).decode("ascii")
     if label.delivery is not None:
         values["delivery"] = base64.b64encode(label.delivery[:MAX_DELIVERY_BYTES]).decode("ascii")
-    return json.dumps(values, separators=(",", ":")).encode("ascii")
+    try:
+        return msgspec.json.encode(values)
+    except UnicodeEncodeError:
+        # A directory's name that is no UTF-8 stands here with lone surrogates, and JSON's escapes can say them.
+        return json.dumps(values, separators=(",", ":")).encode("ascii")
 
 
 def decode_label(data: bytes) -> Label | None:

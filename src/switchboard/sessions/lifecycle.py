@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from switchboard.clis.procfs import ProcFs
+from switchboard.common.clock import Clock, Instant
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
-from switchboard.sessions.stop import request_stop
+from switchboard.sessions.stop import Stopping, request_stop
 from switchboard.store.sqlite import Store
 
 
@@ -18,8 +19,14 @@ class LifecycleSessions:
     """
 
     def __init__(
-        self, registry: Registry, processes: ProcFs, store: Store, background_job: Callable[[str], str | None]
+        self,
+        registry: Registry,
+        processes: ProcFs,
+        store: Store,
+        clock: Clock,
+        background_job: Callable[[str], str | None],
     ) -> None:
+        self._clock = clock
         self._registry = registry
         self._processes = processes
         self._store = store
@@ -39,15 +46,19 @@ class LifecycleSessions:
         return self._background_job(session_id)
 
     def holds(self, target: object, key: str, generation: int) -> bool:
-        """Whether that very object still stands under `key` with that generation, its process not reaped."""
+        """Whether that very object still stands under `key` with that generation, its owner alive."""
         found = self._registry.find(key)
-        return found is not None and found is target and (found.key, found.generation) == (key, generation)
+        if found is None or found is not target or (found.key, found.generation) != (key, generation):
+            return False
+        # A shell that the CLI was started through may outlive it, and would carry out what is meant for the CLI.
+        writer = found.writer
+        return writer is None or not writer[1] or self._processes.is_same(*writer)
 
     def remote(self, session_id: str) -> bool:
         """Whether another machine lists the session. Raises `StoreError` when that cannot be read."""
         return bool(self._store.remote_hosts(session_id))
 
-    def request_stop(self, target: object) -> None:
+    def request_stop(self, target: object, deadline: Instant) -> Stopping:
         """Ask the session to end, as every Stop does; its exit is the confirmation. Raises `StopError`."""
         assert isinstance(target, Session)
-        request_stop(target, self._processes)
+        return request_stop(target, self._processes, self._clock, deadline)

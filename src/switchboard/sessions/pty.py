@@ -12,10 +12,14 @@ from collections.abc import Callable
 
 from switchboard.sessions.keeper.ring import Ring
 
-READ_BYTES = 16 * 1024
-READS_PER_TURN = 8
-"""The kernel hands out at most 4 KiB per read; after 32 KiB other sessions get their turn."""
+READ_BYTES = 4096
+"""The kernel hands out no more per read."""
 
+READS_PER_TURN = 16
+"""Then other sessions get their turn."""
+
+ALL_BYTES = 512
+"""A read of fewer bytes is nearly always all there was: a further one would bring nothing, after the echo of a key."""
 
 OPEN_PEER = 0x5441
 """Linux's TIOCGPTPEER: open the other end of this terminal, whatever its path means in this mount namespace."""
@@ -46,36 +50,48 @@ class Pty:
             self._reading = True
 
     def _readable(self) -> None:
-        self._read(READS_PER_TURN)
+        self._read()
 
-    def _read(self, rounds: int) -> bool:
-        """Read up to `rounds` times; return whether there may be more at once."""
-        seq, more, ended = self._ring.head, True, False
-        while rounds and more:
-            rounds -= 1
-            try:
-                count = os.readv(self._master, self._ring.claim(READ_BYTES))
-            except (BlockingIOError, InterruptedError):
-                count, more = 0, False
-            except OSError:
-                # EIO: every process that had the terminal open is gone.
-                count, more, ended = 0, False, True
-            else:
-                ended = count == 0
-                more = not ended
-            self._ring.commit(count)
-        if self._ring.head > seq:
-            start, data = self._ring.read(seq, self._ring.head - seq)
-            self._on_output(start, data)
-        if ended:
+    def _read(self) -> bool:
+        """Read as much as one turn may; return whether there may be more at once."""
+        head = self._ring.head
+        last = self._fill()
+        if self._ring.head > head:
+            self._on_output(*self._ring.read(head, self._ring.head - head))
+        if last < 0:
             self._stop_reading()
             self._on_hangup()
-        return more
+        return last > 0
+
+    def _fill(self) -> int:
+        """Read into the ring; return what the last read brought, as `_take` does."""
+        left, count = READS_PER_TURN, 0
+        for part in self._ring.claim(READS_PER_TURN * READ_BYTES):
+            room = part
+            while room and left:
+                count = self._take(room)
+                if count <= 0:
+                    return count
+                self._ring.commit(count)
+                if count < ALL_BYTES:
+                    return count
+                room = room[count:]
+                left -= 1
+        return count
+
+    def _take(self, room: memoryview) -> int:
+        """Read once; return how many bytes came, 0: none now, -1: none any more."""
+        try:
+            return os.readv(self._master, (room,)) or -1
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError:
+            return -1  # EIO: every process that had the terminal open is gone
 
     def drain(self, limit: int) -> None:
         """Read what is there now, `limit` bytes at most: for the last output of a process that has exited."""
         stop = self._ring.head + limit
-        while self._reading and self._ring.head < stop and self._read(READS_PER_TURN):
+        while self._reading and self._ring.head < stop and self._read():
             pass
 
     def write(self, data: bytes | memoryview) -> int:

@@ -15,6 +15,9 @@ from typing import Final
 from switchboard.sessions.sequences import Located, SequenceReader
 from switchboard.sessions.vocabulary import Bell, Osc, Query, TerminalEvent
 
+STEP_BYTES: Final = 4096
+"""Bytes that one step filters: a few milliseconds where every second byte means something."""
+
 _ONCE_OSC: Final = frozenset({52, 99, 777})
 """Clipboard and notifications; OSC 9 is judged by its text."""
 
@@ -42,7 +45,44 @@ def quiet(data: bytes) -> bytes:
 
     That is bells, notifications (OSC 9, 99, 777) and clipboard writes (OSC 52). Progress reports (OSC 9;4) stay.
     """
-    return _blank(data, _places(data, lambda event: _asks(event) or _happens_once(event)))
+    quieting = Quieting(data)
+    while quieting.step():
+        pass
+    return quieting.data
+
+
+class Quieting:
+    """`quiet` in steps, for a loop that has other things to do: a ring of nothing but bells takes long.
+
+    `data` is the replay, quiet as far as `step` has come.
+    """
+
+    __slots__ = ("_at", "_blanked", "_data", "_reader")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+        self._blanked: bytearray | None = None
+        self._reader = SequenceReader()
+
+    @property
+    def data(self) -> bytes:
+        return self._data if self._blanked is None else bytes(self._blanked)
+
+    def step(self, size: int = STEP_BYTES) -> bool:
+        """Filter so many bytes more; return whether any are left."""
+        end = min(self._at + size, len(self._data))
+        if self._data[end - 1 : end] == b"\x07":
+            # A row of bells is one event of the piece that it begins in.
+            rest = self._data[end:]
+            end = len(self._data) - len(rest.lstrip(b"\x07"))
+        for start, stop, event in self._reader.locate(self._data[self._at : end]):
+            if _asks(event) or _happens_once(event):
+                if self._blanked is None:
+                    self._blanked = bytearray(self._data)
+                self._blanked[start:stop] = bytes(stop - start)
+        self._at = end
+        return end < len(self._data)
 
 
 def _places(data: bytes, wanted: Callable[[TerminalEvent], bool]) -> list[Located]:

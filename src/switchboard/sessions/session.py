@@ -133,6 +133,11 @@ class Session:
 
     def untaken(self, text: bytes, since: int) -> None:
         """A delivery's text was not taken, as far as is known: it is what an interrupted delivery would have left."""
+        if self._composer.pending and self.label.delivery is None:
+            # It joins somebody's draft, which is not gone when the transcript shows this text: only a person ends it.
+            self._composer.feed(text, self._clock.now())
+            self.composer_changed()
+            return
         self.label.delivery, self.label.delivery_at = text, since
         self._save()
         self._composer.feed(text, self._clock.now())
@@ -144,15 +149,16 @@ class Session:
     def working_for(self, request: str) -> Iterator[None]:
         """While entered, what deliveries write is written for that request; leaving means that it is answered.
 
-        From the first byte on the label says so, for a host that comes after a killed one.
+        From the first byte on the label says so, for a host that comes after a killed one. Left by an exception, it has
+        no result, and the label keeps saying so.
         """
         self._request = request
         try:
             yield
         finally:
             self._request = None
-            if self.exit is None:
-                self.answered()
+        if self.exit is None:
+            self.answered()
 
     def answered(self) -> None:
         """The request on whose behalf something was written last has its result."""
@@ -261,6 +267,7 @@ class Session:
             self.label.past = [*self.label.past, self.label.key][-100:]
         self.label.key = key
         self._save()
+        self.facts.publish(replace(self.facts.value, rekeyed_at=self._clock.now()))
         self._hooks.changed(self)
 
     @property

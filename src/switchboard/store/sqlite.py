@@ -27,8 +27,11 @@ VERSION = 2
 KEEP_LAUNCHES_MS = 90 * 24 * 3600 * 1000
 """Ended launches older than this are forgotten."""
 
-BUSY_MS = 2_000
-"""How long to wait for another process that writes; each of ours takes a millisecond."""
+BUSY_MS = 250
+"""How long a statement waits for another program that writes: the whole host waits with it."""
+
+START_BUSY_MS = 5_000
+"""The same at the start, when nothing else waits."""
 
 GLOBAL = "global"
 """The scope of settings that hold everywhere."""
@@ -51,7 +54,7 @@ class Store:
         self._path = path
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._connection = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
+            self._connection = sqlite3.connect(path, timeout=START_BUSY_MS / 1000, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise self._error(error) from error
         try:
@@ -61,6 +64,7 @@ class Store:
                 self._migrate()
                 self._run("forget_old_launches", before=now - KEEP_LAUNCHES_MS)
             self.names()  # a table of another layout shows now, and not when a page asks
+            self._connection.execute(f"pragma busy_timeout = {BUSY_MS}")
         except (sqlite3.Error, StoreError) as error:
             self._connection.close()
             raise error if isinstance(error, StoreError) else self._error(error) from error

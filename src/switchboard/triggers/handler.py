@@ -21,6 +21,7 @@ from switchboard.triggers.journal import Journal, NoJournal
 from switchboard.triggers.legacy import LegacyAction, as_result, interrupted
 from switchboard.triggers.legacy_schema import Refusal
 from switchboard.triggers.lifecycle_port import Lifecycle
+from switchboard.triggers.outlet import Outlet
 from switchboard.triggers.progress import Observer, Teller
 from switchboard.triggers.publisher import Publisher
 from switchboard.triggers.results import Result, refused
@@ -43,6 +44,7 @@ class RequestHandler:
         admission: Admission,
         desk: Desk,
         say: Reporter,
+        outlet: Outlet,
         observe: Observer | None = None,
         journal: Journal | None = None,
         house: Lifecycle | None = None,
@@ -52,7 +54,7 @@ class RequestHandler:
         self._admission = admission
         self._desk = desk
         self._say = say
-        self._publisher = Publisher(spool, desk)
+        self._publisher = Publisher(spool, desk, outlet)
         self._fifo = SessionFifo(terminals.lock_key)
         self._teller = Teller(observe)
         self._versioned = VersionedHandler(house, spool, admission, desk, self._fifo, self._teller, say)
@@ -81,7 +83,8 @@ class RequestHandler:
             return
         if name in self._left:
             await self._answer(name, interrupted(self._body(name), enter_written=self._left.pop(name)))
-            self._journal.settle(name)
+            if name not in self._left:
+                self._journal.settle(name)
             return
         try:
             taken = await intake.take()
@@ -105,7 +108,7 @@ class RequestHandler:
         try:
             await self._answer(name, await self._carry_out(name, action))
         finally:
-            action.release()
+            action.release(answered=name not in self._left)
 
     def _body(self, name: str) -> JsonValue:
         """What a request that was begun before says; None where that cannot be read any more."""
@@ -125,20 +128,29 @@ class RequestHandler:
             return action.failed(_told(error))
 
     async def _answer(self, name: str, result: Result) -> None:
-        """Publish the result, then remove the request: also when publishing failed, for it must not be done twice."""
+        """Publish the result, then remove the request: then also without a result, for it must not be done twice."""
         answered = self._spool.identity(name)
         try:
             failure = await self._publisher.publish(_stem(name), result)
         except asyncio.CancelledError:
             self._answer_at_once(name, result)
             raise
-        self._remove(name, answered)
-        self._report(name, result, failure)
+        self._end(name, answered, result, failure)
 
     def _answer_at_once(self, name: str, result: Result) -> None:
         answered = self._spool.identity(name)
         failure = self._publisher.publish_at_once(_stem(name), result)
+        self._end(name, answered, result, failure)
+
+    def _end(self, name: str, answered: Identity | None, result: Result, failure: OSError | None) -> None:
+        """Remove the request, or leave it where this process can answer nobody any more and a later one can."""
+        forgotten = isinstance(self._journal, NoJournal) and result["wrote"] is not False
+        if failure is not None and not forgotten and self._publisher.gives_up():
+            self._left[name] = result.get("enter_written") is True
+            self._say.error(f"{name!r}: its result could not be published ({failure}); the next start answers it")
+            return
         self._remove(name, answered)
+        self._publisher.request_removed(_stem(name), result, failure)
         self._report(name, result, failure)
 
     def _report(self, name: str, result: Result, failure: OSError | None) -> None:
@@ -148,7 +160,9 @@ class RequestHandler:
             self._say.warning(f"{name!r}: {result['error']}")
         self._teller.done(_stem(name), result)
         if failure is not None:
-            self._say.error(f"{name!r}: its result could not be published ({failure}); it is not carried out again")
+            self._say.error(
+                f"{name!r}: its result could not be published ({failure}); it is kept, and the request not done again"
+            )
 
     def _remove(self, name: str, answered: Identity | None) -> None:
         """Remove the answered file, at once: who has seen the result may use the name for a new request."""

@@ -9,6 +9,10 @@ from typing import Protocol
 from switchboard.delivery.port import Target
 
 
+class Unanswered(Exception):
+    """A request ends without its result: it could not be published before this process ends."""
+
+
 class Journal(Protocol):
     """Remembers which requests have written to a session and have no result yet, also when this process is killed.
 
@@ -19,7 +23,7 @@ class Journal(Protocol):
     def working(self, target: Target, request: str) -> AbstractContextManager[None]:
         """While entered, what is written to the target is written for that request. It is left once that is answered.
 
-        Remembered from the first byte on: what was not begun is the next start's.
+        Remembered from the first byte on: what was not begun is the next start's. Left by `Unanswered`, it stays so.
         """
 
     def left(self) -> Mapping[str, bool]:

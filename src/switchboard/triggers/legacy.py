@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 
 from switchboard.common.strict_json import JsonValue
 from switchboard.delivery import reasons
@@ -11,7 +11,9 @@ from switchboard.delivery.desk import Desk
 from switchboard.delivery.port import Target, Terminals
 from switchboard.delivery.record import Halt, StepRecord
 from switchboard.delivery.submission import Submitted
+from switchboard.delivery.typable import acts_as_key
 from switchboard.triggers.fifo import SessionFifo, Ticket
+from switchboard.triggers.journal import Unanswered
 from switchboard.triggers.legacy_chain import ChainDelivery
 from switchboard.triggers.legacy_schema import (
     LegacyRequest,
@@ -55,9 +57,10 @@ class LegacyAction:
         """
         session_id = session_id_of(self._body)
         if isinstance(session_id, Refusal):
-            # Of a body that cannot be taken apart, no session is echoed.
-            fields: Result = {} if session_id.internal else {"sessionId": echoed_session_id(self._body)}
-            return as_result(session_id, fields)
+            echo = echoed_session_id(self._body)
+            # Of a request that cannot be taken apart, a session is echoed only where one could be read.
+            readable = not session_id.internal or (isinstance(echo, str) and echo)
+            return as_result(session_id, {"sessionId": echo} if readable else {})
         self._session_id = session_id
         try:
             self._ticket = await self._fifo.acquire(session_id)
@@ -69,9 +72,16 @@ class LegacyAction:
         self._steps_total = request.steps_total
         return await self._deliver(request)
 
-    def release(self) -> None:
-        """The request is answered: let the session's next one go on."""
-        self._held.close()
+    def release(self, *, answered: bool = True) -> None:
+        """The request is over: let the session's next one go on.
+
+        Not `answered`: what it has written is left on record, for the next process to answer.
+        """
+        if answered:
+            self._held.close()
+        else:
+            with suppress(Unanswered):
+                self._held.__exit__(Unanswered, Unanswered(), None)
         if self._ticket is not None:
             self._ticket.release()
 
@@ -96,6 +106,9 @@ class LegacyAction:
         self._held.enter_context(self._working(target))
         if request.chain:
             self._chain = ChainDelivery(request, self._terminals, target, self._desk)
+        if any(acts_as_key(text) for text in request.texts):
+            return self.broken_off(reasons.KEYS_IN_TEXT)
+        if self._chain is not None:
             return await self._chain.run()
         return await SingleDelivery(request, target, self._desk, self._record).run()
 

@@ -14,13 +14,12 @@ from switchboard.common.ecma import number_to_string
 from switchboard.common.strict_json import JsonValue
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk, timed
-from switchboard.delivery.evidence import WORKING
 from switchboard.delivery.port import Target, Terminals
 from switchboard.delivery.reactions import BusyFallWait, Mode, PendingWait, Pulse
 from switchboard.delivery.record import Halt, StepRecord, Trouble
 from switchboard.delivery.step import Readiness, StepOrder, deliver_step
 from switchboard.delivery.submission import Submitted
-from switchboard.delivery.submit import leave_untaken
+from switchboard.delivery.submit import leave_untaken, may_be_queued
 from switchboard.delivery.waits import NEVER, Ending, Kind, TranscriptRule
 from switchboard.triggers.legacy_schema import LegacyRequest, Step
 from switchboard.triggers.legacy_single import ERRORS, await_idle
@@ -159,9 +158,7 @@ class ChainDelivery:
             raise _Failed(reasons.NOT_CONFIRMED, reasons.of_step(number, reasons.NOT_COMPACTED))
         if record.withheld is None or record.submitted is Submitted.CONFIRMED:
             return
-        facts = self._target.facts.value
-        working = facts.status is not None and facts.status.status in WORKING
-        if not working or facts.transcript is None:
+        if not may_be_queued(self._target.facts.value, record):
             raise _Failed(reasons.NOT_CONFIRMED, reasons.step_recovery_withheld(number, record.withheld))
         await self._pending(number, order)
 
@@ -174,7 +171,7 @@ class ChainDelivery:
         if ending.kind is Kind.EXITED:
             raise _Failed(reasons.EXITED)
         if ending.kind is not Kind.DONE:
-            leave_untaken(self._target, order.command, record)
+            leave_untaken(self._target, order.command, record, during_turn=True)
         if ending.kind is Kind.NO_OWN_ENTRY:
             seconds = number_to_string(own_entry_ms / 1000)
             raise _Failed(reasons.NOT_CONFIRMED, reasons.step_no_own_entry(number, seconds))

@@ -43,6 +43,11 @@ class LegacyRequest:
     expected_cwd: str | None = None
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text that is to be typed."""
+        return tuple(step.command for step in self.chain) or ((self.command,) if self.command is not None else ())
+
+    @property
     def steps_total(self) -> int:
         return len(self.chain) or 1
 
@@ -66,9 +71,18 @@ _Field: TypeAlias = "JsonValue | _Absent"
 
 
 def session_id_of(body: JsonValue) -> str | Refusal:
-    """Return the session that a request names: all that is looked at before the session's queue is joined."""
+    """Return the session that a request names: all that is looked at before the session's queue is joined.
+
+    A request, or a chain's step, that is null cannot be taken apart, and that comes before everything else.
+    """
     if body is None:
         return Refusal(reasons.internal_error("the request is null, not an object"), internal=True)
+    chain = _field(body, "chain")
+    if isinstance(chain, list) and None in chain:
+        index = next(index for index, step in enumerate(chain) if step is None)
+        return Refusal(
+            reasons.internal_error(f"step[{index}] is null, not an object"), steps_total=len(chain), internal=True
+        )
     session_id = _field(body, "sessionId")
     if not isinstance(session_id, str) or not session_id:
         return Refusal(reasons.NO_SESSION_ID)
@@ -142,19 +156,14 @@ def _chain(chain: JsonValue) -> _Payload | Refusal:
     steps = []
     for index, element in enumerate(chain):
         step = _step(str(index), element)
-        if isinstance(step, Step):
-            steps.append(step)
-        elif element is None:
-            return Refusal(step, steps_total=total, internal=True)
-        else:
+        if not isinstance(step, Step):
             return Refusal(step, steps_total=total)
+        steps.append(step)
     return None, tuple(steps), None
 
 
 def _step(index: str, element: JsonValue) -> Step | str:
     """One step, or the `error` that refuses it."""
-    if element is None:
-        return reasons.internal_error(f"step[{index}] is null, not an object")
     command = _field(element, "command")
     if not isinstance(command, str) or not command:
         return reasons.step_no_command(index)

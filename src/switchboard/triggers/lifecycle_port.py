@@ -34,6 +34,7 @@ __all__ = [
     "PageRefused",
     "Projects",
     "Resume",
+    "Stopping",
     "Trouble",
 ]
 
@@ -45,16 +46,23 @@ class HostedSessions(Terminals, Protocol):
         """As `Terminals.find`."""
 
     def holds(self, target: HostedTarget, key: str, generation: int) -> bool:
-        """Whether that very object still stands under `key` with that generation, its process not reaped."""
+        """Whether that very object still stands under `key` with that generation, its owner alive."""
 
     def remote(self, session_id: str) -> bool:
         """Whether another machine lists the session. Raises `StoreError` when that cannot be read."""
 
-    def request_stop(self, target: HostedTarget) -> None:
-        """Ask the session to end, as every Stop does. Returns at once; the exit shows in its facts (`present`).
+    def request_stop(self, target: HostedTarget, deadline: Instant) -> Stopping:
+        """Ask the session to end, as every Stop does: the request is sent when this returns.
 
         Raises `StopError` when it could not be asked.
         """
+
+
+class Stopping(Protocol):
+    """A session that was asked to end."""
+
+    async def finished(self) -> bool:
+        """Return whether its process was reaped by the deadline; nothing is sent to it after that."""
 
 
 class Page(Protocol):

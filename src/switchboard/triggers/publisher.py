@@ -8,6 +8,7 @@ from switchboard.common.clock import sleep_until
 from switchboard.common.ecma import to_well_formed
 from switchboard.common.strict_json import dump
 from switchboard.delivery.desk import Desk
+from switchboard.triggers.outlet import Outlet
 from switchboard.triggers.results import Result
 from switchboard.triggers.spool import Spool
 
@@ -29,13 +30,28 @@ def encode(result: Result) -> bytes:
 class Publisher:
     """Writes results into a spool."""
 
-    def __init__(self, spool: Spool, desk: Desk) -> None:
+    def __init__(self, spool: Spool, desk: Desk, outlet: Outlet) -> None:
         self._spool = spool
         self._desk = desk
+        self._outlet = outlet
 
     async def publish(self, stem: str, result: Result) -> OSError | None:
-        """Publish a result, trying again a few times. Returns the last error when it could not be."""
+        """Publish a result, trying again a few times, and as long as none can be published at all.
+
+        Returns the last error when it could not be: its own place refuses it, or this process is about to end.
+        """
         data = encode(result)
+        failure = await self._try(stem, data)
+        while failure is not None and not self._desk.stop.requested and self._outlet.is_stuck():
+            await self._outlet.opened()
+            failure = await self._try(stem, data)
+        return failure
+
+    def publish_at_once(self, stem: str, result: Result) -> OSError | None:
+        """Publish while being cancelled: one attempt, no waiting."""
+        return self._attempt(stem, encode(result))
+
+    async def _try(self, stem: str, data: bytes) -> OSError | None:
         failure = self._attempt(stem, data)
         for delay in RETRY_DELAYS_MS:
             if failure is None:
@@ -44,9 +60,16 @@ class Publisher:
             failure = self._attempt(stem, data)
         return failure
 
-    def publish_at_once(self, stem: str, result: Result) -> OSError | None:
-        """Publish while being cancelled: one attempt, no waiting."""
-        return self._attempt(stem, encode(result))
+    def gives_up(self) -> bool:
+        """A result could not be published: whether this process ends without being able to publish any."""
+        return self._desk.stop.requested and self._outlet.is_stuck()
+
+    def request_removed(self, stem: str, result: Result, failure: OSError | None) -> None:
+        """The request is removed, with a result or without one, which is kept then."""
+        if failure is None:
+            self._outlet.published(stem)
+        else:
+            self._outlet.keep(stem, encode(result), failure)
 
     def _attempt(self, stem: str, data: bytes) -> OSError | None:
         try:

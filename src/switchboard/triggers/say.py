@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from switchboard.common.facts import Log
@@ -46,3 +47,27 @@ class Reporter:
             del self._said[next(iter(self._said))]
         self._said[message] = None
         self.warning(message)
+
+
+class Problems:
+    """What stands in the way at the moment, by topic. `tell` hears of each change; what it raises is dropped."""
+
+    def __init__(self, tell: Callable[[str | None], None]) -> None:
+        self._tell = tell
+        self._texts: dict[str, str] = {}
+
+    def set(self, topic: str, text: str | None) -> None:
+        """State or withdraw (None) a problem."""
+        before = self.text
+        if text is None:
+            self._texts.pop(topic, None)
+        else:
+            self._texts[topic] = text
+        if self.text != before:
+            with suppress(Exception):
+                self._tell(self.text)
+
+    @property
+    def text(self) -> str | None:
+        """All of them, with their remedies; None while all is well."""
+        return "; ".join(self._texts.values()) or None

@@ -105,11 +105,17 @@ class Spool:
     def publish(self, stem: str, data: bytes) -> None:
         """Put a result in its place, over an older one. Raises OSError, and then no half result is visible."""
         try:
-            self._publish(stem, data)
-        except FileNotFoundError:
-            # The folder was removed or replaced while we ran.
-            os.makedirs(self.results, exist_ok=True)
-            self._publish(stem, data)
+            try:
+                self._publish(stem, data)
+            except FileNotFoundError:
+                # The folder was removed or replaced while we ran.
+                os.makedirs(self.results, exist_ok=True)
+                self._publish(stem, data)
+        except OSError:
+            # On a full disk, half a result would stand in the way of whole ones.
+            with suppress(OSError):
+                os.unlink(f"{self.results}/{stem}.result.json.tmp")
+            raise
 
     def identity(self, name: str) -> Identity | None:
         """Return what tells the file of that name from one that takes its place, None when there is none to be seen."""

@@ -23,6 +23,7 @@ from switchboard.delivery.submission import Submitted
 from switchboard.delivery.waits import Ending, Kind, Wait
 from switchboard.sessions.stop import StopError
 from switchboard.triggers import v1_reasons as reasons
+from switchboard.triggers.lifecycle_port import Stopping
 from switchboard.triggers.markers import Effect
 from switchboard.triggers.results import Result
 from switchboard.triggers.v1_delivery import Delivery, Pin
@@ -79,13 +80,21 @@ class StopAction:
         _refuse(last)
         work.in_doubt = True
         try:
-            work.house.sessions.request_stop(target)
+            stopping = work.house.sessions.request_stop(target, work.deadline.at)
         except StopError as error:
             work.in_doubt = False
             raise Refused(reasons.STOP_FAILED, error=str(error)) from error
         work.note(Effect.STOP_REQUESTED)
-        ending = await self._wait(_ExitWait(work.deadline.at), pin)
-        if ending.kind is not Kind.EXITED:
+        await self._see_it_end(stopping)
+
+    async def _see_it_end(self, stopping: Stopping) -> None:
+        try:
+            ended = await self._work.unless_closing(stopping.finished())
+        except Refused as refused:
+            raise Refused(refused.reason, refused.detail, uncertain=True) from refused
+        except StopError as error:
+            raise Refused(reasons.STOP_NOT_CONFIRMED, error=str(error), uncertain=True) from error
+        if not ended:
             raise Refused(reasons.STOP_NOT_CONFIRMED, "it was asked to end and still runs", uncertain=True)
 
     async def _wait(self, wait: Wait, pin: Pin) -> Ending:
@@ -177,18 +186,6 @@ class _Pinned:
         ending = self.wait.observe(facts, now)
         self.due = self.wait.due
         return ending
-
-
-@dataclass(slots=True)
-class _ExitWait:
-    """Until the process was reaped: exit, deadline. What it reports meanwhile does not matter any more."""
-
-    due: Instant
-
-    def observe(self, facts: Facts, now: int) -> Ending | None:
-        if not facts.present:
-            return Ending(Kind.EXITED)
-        return Ending(Kind.TIMED_OUT) if now >= self.due else None
 
 
 def _refuse(ending: Ending) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -25,16 +25,17 @@ from switchboard.delivery.port import Terminals
 from switchboard.triggers.admission import REQUEST_SUFFIX, Admission, Offer, is_request_name
 from switchboard.triggers.handler import RequestHandler
 from switchboard.triggers.intake import Intake
-from switchboard.triggers.journal import Journal, NoJournal
+from switchboard.triggers.journal import Journal
 from switchboard.triggers.lifecycle_port import Lifecycle
+from switchboard.triggers.outlet import Outlet
 from switchboard.triggers.partial import Arrival
 from switchboard.triggers.progress import Observer
-from switchboard.triggers.say import Reporter, Silent
+from switchboard.triggers.say import Problems, Reporter, Silent
 from switchboard.triggers.spool import Spool, SpoolError
 
 CLOSE_GRACE_S = 2.0
 """So long may deliveries take to end by themselves when the watcher closes: waits end at once, a text that is out gets
-its Enter. A host has 5 s in all for its end."""
+its Enter. A host has 5 s in all for its end, and may give less."""
 
 
 class TriggerWatcher:
@@ -42,8 +43,8 @@ class TriggerWatcher:
 
     `folder`: default is what the environment says. `env`: read at each use, default the process's own. `watcher`: a
     folder watcher to share; without one, the system's best is opened and closed with this object. `journal`: for
-    terminals that outlive this process. `house`: what versioned requests need, around the same terminals; without it
-    they are refused.
+    terminals that outlive this process. `on_problem`: told of each change of `problem`. `house`: what versioned
+    requests need, around the same terminals; without it they are refused.
     Used as `async with TriggerWatcher(...)`, or with `start` and `close`. Belongs to one event loop.
     """
 
@@ -58,6 +59,7 @@ class TriggerWatcher:
         watcher: FolderWatcher | None = None,
         observe: Observer | None = None,
         journal: Journal | None = None,
+        on_problem: Callable[[str | None], None] | None = None,
         house: Lifecycle | None = None,
     ) -> None:
         settings = TriggerSettings(os.environ if env is None else env)
@@ -65,16 +67,26 @@ class TriggerWatcher:
         self._spool = Spool(settings.triggers_dir if folder is None else os.fspath(folder))
         self._say = Reporter(Silent() if log is None else log)
         self._admission = Admission()
+        self._problems = Problems(on_problem or (lambda _problem: None))
+        self._outlet = Outlet(self._spool, self._desk, self._say, self._scan, self._problems)
         self._handler = RequestHandler(
-            terminals, self._spool, self._admission, self._desk, self._say, observe, journal or NoJournal(), house
+            terminals, self._spool, self._admission, self._desk, self._say, self._outlet, observe, journal, house
         )
         self._shared = watcher
         self._own: FolderWatcher | None = None
         self._watch: Watch | None = None
         self._intakes: dict[str, Intake] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.problem: str | None = None
-        """Why nothing is watched, with its remedy; None while all is well."""
+        self._interrupted: set[str] = set()
+        """Requests that an earlier host had begun and nobody has looked at yet; some have no file any more."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing is watched, no result can be published or a request is left alone, and the remedy.
+
+        None while all is well. Changes while the watcher runs.
+        """
+        return self._problems.text
 
     @property
     def folder(self) -> str:
@@ -91,22 +103,27 @@ class TriggerWatcher:
             assert watcher is not None
             self._watch = watcher.watch(self._spool.folder, self._on_event, suffix=REQUEST_SUFFIX)
         except SpoolError as error:
-            self.problem = str(error)
+            self._cannot_start(str(error))
+            return
         except OSError as error:
-            self.problem = f"the triggers folder {self._spool.folder} cannot be watched: {error.strerror or error}"
-        if self.problem is not None:
-            self._say.error(self.problem)
+            self._cannot_start(f"the triggers folder {self._spool.folder} cannot be watched: {error.strerror or error}")
             return
         self._say.info(f"watching {self._spool.folder}")
-        for name in self._handler.interrupted_names():
-            self._offer(name, Arrival())
-        self._scan()
-        self._handler.settle_all_but(self._intakes)
+        self._interrupted.update(self._handler.interrupted_names())
+        found = self._scan()
+        if found is not None:
+            # Also what cannot be begun yet (results cannot be published) is what was left.
+            self._handler.settle_all_but(found)
 
-    async def close(self) -> None:
+    def _cannot_start(self, problem: str) -> None:
+        self._say.error(problem)
+        self._problems.set("folder", problem)
+
+    async def close(self, grace_s: float | None = None) -> None:
         """End: nothing new is begun, what waits to be written is answered, a text that is out gets its Enter.
 
-        Requests that were not begun stay in the folder, for the next start. Harmless when repeated.
+        What has not ended after `grace_s` seconds (default `CLOSE_GRACE_S`) is cancelled, and answered so. Requests
+        that were not begun stay in the folder, for the next start. Harmless when repeated.
         """
         if self._watch is not None:
             self._watch.close()
@@ -117,10 +134,11 @@ class TriggerWatcher:
         for intake in self._intakes.values():
             intake.wake()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=CLOSE_GRACE_S)
+            await asyncio.wait(self._tasks, timeout=CLOSE_GRACE_S if grace_s is None else grace_s)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._outlet.close()
         if self._own is not None:
             await self._own.aclose()
             self._own = None
@@ -139,6 +157,8 @@ class TriggerWatcher:
             self._scan()
             return
         intake = self._intakes.get(event.name)
+        if event.kind == "gone":
+            self._outlet.gone(event.name)
         if intake is not None:
             intake.note(event)
         elif event.kind == "appeared" and is_request_name(event.name):
@@ -146,20 +166,26 @@ class TriggerWatcher:
             arrival.note(event.how)
             self._offer(event.name, arrival)
 
-    def _scan(self) -> None:
-        """List the folder: at the start, and whenever events may have been lost."""
+    def _scan(self) -> Container[str] | None:
+        """List the folder: at the start, and whenever events may have been lost. Returns the requests in it."""
         try:
-            for name in self._spool.names():
-                if name not in self._intakes and is_request_name(name):
-                    self._offer(name, Arrival())
+            found = dict.fromkeys(name for name in self._spool.names() if is_request_name(name))
         except OSError as error:
             self._say.once(f"the folder {self._spool.folder} cannot be listed: {error.strerror}")
+            return None
+        self._outlet.only(found)
+        for name in (*found, *(self._interrupted - found.keys())):
+            if name not in self._intakes:
+                self._offer(name, Arrival())
+        return found
 
     def _tells_all(self) -> bool:
         """A watcher that compares listings misses writes between two of them."""
         return not isinstance(self._shared or self._own, PortableWatcher)
 
     def _offer(self, name: str, arrival: Arrival) -> None:
+        if not self._outlet.takes(name) or (self._outlet.blocked and not self._outlet.is_open()):
+            return
         offer = self._admission.offer(name)
         if offer is Offer.SKIP:
             return
@@ -174,7 +200,10 @@ class TriggerWatcher:
 
     async def _work(self, name: str) -> None:
         try:
-            await self._handler.handle(name, self._intakes[name])
+            # Asked again for one that has waited. It stays in its folder, which is listed when the outlet opens.
+            if self._outlet.is_open():
+                self._interrupted.discard(name)
+                await self._handler.handle(name, self._intakes[name])
         finally:
             del self._intakes[name]
             following = self._admission.finished(name)

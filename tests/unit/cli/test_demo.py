@@ -199,12 +199,36 @@ def test_a_host_that_does_not_end_by_itself_is_ended(machine: Machine, monkeypat
 
 def test_a_host_that_does_not_start_is_said(machine: Machine) -> None:
     machine.host.environment["UP"] = "nothing"
-    with pytest.raises(DemoError, match="the host did not start nothing"):
+    with pytest.raises(DemoError, match="the host did not start: nothing"):
         machine.host.start()
     assert machine.host._process is not None
     machine.host._process.wait(20)
     machine.host.end()
     assert machine.ran() == ["up --no-open"], "there is nothing to stop"
+
+
+@pytest.mark.parametrize("case", ["killed", "never ready", "ended as it should"])
+def test_the_keeper_goes_with_the_tour_whatever_became_of_its_host(
+    machine: Machine, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A keeper that is left holds the agent for ever, in a folder that is gone."""
+    ended: list[tuple[str, float]] = []
+    if case == "killed":
+        machine.host.start()
+        machine.host.kill()
+    elif case == "never ready":
+        machine.host.environment["UP"] = "nothing"
+        with pytest.raises(DemoError):
+            machine.host.start()
+    else:
+        machine.host.environment["DOWN"] = "1"
+        machine.host.start()
+        assert machine.host._process is not None
+        (machine.root / "data.pid").write_text(str(machine.host._process.pid))
+    monkeypatch.setattr(module, "end_keeper", lambda folder, seconds: ended.append((folder, seconds)))
+    machine.host.end()
+    assert ended == [(os.path.dirname(machine.host.socket), module.KEEPER_SECONDS)]
+    assert machine.host._process is None
 
 
 def test_a_killed_host_is_waited_for_and_another_one_can_start(machine: Machine) -> None:

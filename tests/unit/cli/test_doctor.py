@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.answering import answering_host
+from tests.unit.sessions.test_keeper_start import hold, stop
 
 from switchboard import __version__
 from switchboard.cli import doctor
 from switchboard.cli.doctor import Finding, examine, main
+from switchboard.page.local_client import HostSilent
 from switchboard.page.messages import Listing, ListSessions, Problem, SessionInfo
 
 
@@ -223,6 +225,74 @@ def test_a_socket_that_a_killed_host_has_left(machine: Machine) -> None:
     assert (said.level, said.remedy) == ("note", "switchboard up")
 
 
+@pytest.mark.parametrize("errno", [13, 1])
+def test_a_socket_of_somebody_else(machine: Machine, errno: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting a host would not help."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError(errno, os.strerror(errno))
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    run = machine.data / "run"
+    (said,) = machine.finds("Host")
+    assert said == Finding(
+        "problem",
+        f"Host: the host's socket {run}/host.sock belongs to somebody else: {os.strerror(errno)}",
+        f"see whose it is with `ls -ld {run}`, and choose another SWITCHBOARD_DATA_DIR",
+    )
+
+
+def test_a_process_of_somebody_else_behind_the_socket(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchboard.page.local_client.peer_is_us", lambda _connection: False)
+    path = machine.make(machine.data / "run") / "host.sock"
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(str(path))
+        theirs.listen(1)
+        (said,) = machine.finds("Host")
+    assert said == Finding(
+        "problem",
+        f"Host: the process behind {path} belongs to another user; nothing was sent to it",
+        f"see whose it is with `ls -ld {path.parent}`, and choose another SWITCHBOARD_DATA_DIR",
+    )
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_host_that_is_silent(machine: Machine, stopped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: object, **__: object) -> None:
+        raise HostSilent("the host did not answer within 5 s")
+
+    monkeypatch.setattr(doctor, "request", silent)
+    monkeypatch.setattr(doctor, "is_stopped", lambda pid: stopped and pid == 4242)
+    record = {"pid": 4242, "url": "x", "started_at": 1, "version": "x"}
+    (machine.make(machine.data) / "host.json").write_text(json.dumps(record))
+    (said,) = machine.finds("Host")
+    if stopped:
+        assert said == Finding("problem", "Host: its process 4242 is stopped", "kill -CONT 4242")
+    else:
+        assert (said.level, said.text) == ("problem", "Host: the host did not answer within 5 s")
+
+
+# --- the keeper ---------------------------------------------------------------------------------------------------
+
+
+def test_a_keeper_that_runs_and_one_that_was_stopped(machine: Machine) -> None:
+    """A stopped keeper answers nobody, and its host notices only when somebody wants a session."""
+    run = machine.make(machine.data / "run")
+    assert machine.finds("Session keeper") == []
+    with hold(run) as keeper:
+        assert machine.finds("Session keeper") == [Finding("ok", f"Session keeper is running (process {keeper.pid})")]
+        stop(keeper)
+        assert machine.finds("Session keeper") == [
+            Finding(
+                "problem",
+                f"Session keeper: its process {keeper.pid} is stopped, so that no session can be opened",
+                f"kill -CONT {keeper.pid}",
+            )
+        ]
+        keeper.kill()
+    assert machine.finds("Session keeper") == []
+
+
 # --- the trigger folder -------------------------------------------------------------------------------------------
 
 
@@ -285,6 +355,31 @@ def test_a_trigger_folder_without_rights(
             f"chmod u+rwx {machine.triggers} {machine.triggers}/processed",
         )
     ]
+
+
+def test_results_that_cannot_be_published(machine: Machine) -> None:
+    machine.make(machine.triggers)
+    (machine.triggers / "processed").write_text("")
+    (problem,) = machine.finds("Results of triggers")
+    assert problem == Finding(
+        "problem",
+        f"Results of triggers cannot be published, so requests wait: {machine.triggers}/processed cannot be used "
+        "(Not a directory): move away what is there",
+        "the host goes on with them by itself when that is mended",
+    )
+    assert [fine.level for fine in machine.finds("Trigger folder")] == ["ok"]
+
+
+@pytest.mark.parametrize(("count", "others"), [(1, ""), (3, " (and 2 more)")])
+def test_requests_whose_results_cannot_be_named(machine: Machine, count: int, others: str) -> None:
+    machine.make(machine.triggers / "processed")
+    (machine.triggers / f"{'x' * 239}.json").write_text("{}")
+    for letter in "xyz"[:count]:
+        (machine.triggers / f"{letter * 240}.json").write_text("{}")
+    (problem,) = machine.finds("Trigger x") or machine.finds("Trigger y") or machine.finds("Trigger z")
+    assert problem.level == "problem"
+    assert f".json{others} is left alone" in problem.text
+    assert problem.remedy == "rename it to at most 239 bytes and .json"
 
 
 def test_a_trigger_folder_that_cannot_be_listed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
+import queue
 import stat
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from switchboard.cli import browser, up
+from switchboard.host.host import HostConfig
+from switchboard.host.instance import HostRecord
 from switchboard.page.web_files import read_credential
 
 GOOD = "0123456789abcdef0123456789abcdef"
@@ -88,15 +94,25 @@ def test_a_browser_is_opened_where_there_is_a_screen(
 
 
 def test_the_ticket_does_not_stand_on_a_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(browser.webbrowser, "open", opened.append)
+    opened: queue.Queue[str] = queue.Queue()
+    monkeypatch.setattr(browser.webbrowser, "open", opened.put)
     url = "http://127.0.0.1:1/#ticket=secret&more"
     browser.open_browser(url, {"DISPLAY": ":0", "SWITCHBOARD_DATA_DIR": str(tmp_path)})
-    [address] = opened
+    address = opened.get(timeout=20)
     assert "secret" not in address
     lead = Path(address.removeprefix("file://"))
     assert stat.S_IMODE(lead.stat().st_mode) == 0o600
     assert "#ticket=secret&amp;more" in lead.read_text("utf-8")
+
+
+def test_a_browser_that_is_waited_for_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(browser.webbrowser, "open", lambda _address: ended.wait(20))
+    browser.open_browser("http://x/", {"DISPLAY": ":0", "SWITCHBOARD_DATA_DIR": str(tmp_path)})
+    (waiting,) = [thread for thread in threading.enumerate() if thread.name == "opening a browser"]
+    assert waiting.daemon, "it does not keep the host from ending either"
+    ended.set()
+    waiting.join(20)
 
 
 def test_without_a_screen_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +121,36 @@ def test_without_a_screen_nothing_is_written(tmp_path: Path, monkeypatch: pytest
     browser.open_browser("http://x/", {"SWITCHBOARD_DATA_DIR": str(tmp_path)})
     assert opened == []
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what it says -------------------------------------------------------------------------------------------------
+
+
+class Full(io.StringIO):
+    """A log on a full disk."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("page", [True, False], ids=["with a browser page", "without one"])
+def test_a_host_whose_output_goes_nowhere_is_ready_all_the_same(
+    page: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    announced: list[str] = []
+
+    async def run_host(config: HostConfig) -> None:
+        record = HostRecord(1, "http://127.0.0.1:1/", 1, "1")
+        config.announce(record, (lambda: "http://127.0.0.1:1/#t") if page else None)
+        announced.append(record.url)
+
+    monkeypatch.setattr("switchboard.host.host.run_host", run_host)
+    monkeypatch.setattr(sys, "stdout", Full())
+    code = up.main(["--no-open"])
+    monkeypatch.undo()
+    assert (code, announced) == (0, ["http://127.0.0.1:1/"])
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "switchboard: the output could not be written: No space left on device. Switchboard is ready"
+    )
+    assert "#t" not in said

@@ -14,7 +14,10 @@ from switchboard.clis.transcripts import (
     MAX_LINE,
     MAX_PROMPTS,
     TranscriptReader,
+    is_clear_command,
     is_compact_command,
+    is_prompt,
+    prompt_ends_with,
     prompt_matches,
     turn_evidence,
 )
@@ -361,6 +364,45 @@ def test_prompt_does_not_match(recorded: str, typed: str) -> None:
     assert not prompt_matches(recorded, typed)
 
 
+@pytest.mark.parametrize(
+    "unseen", "\u200b\u200c\u200d\u00ad\ufeff\u2060\u202e\ufe0f\u180e\U000e0041\x9b\u2066\u061c\u115f\u3164", ids=ascii
+)
+def test_3_7_characters_that_show_nothing_may_be_dropped(unseen: str) -> None:
+    """Measured in 2.1.332; 2.1.197 keeps them."""
+    assert prompt_matches("an end", f"an{unseen} {unseen}end")
+    assert prompt_matches(f"an{unseen} end", f"an{unseen} end")
+    assert not prompt_matches("an end", f"an{unseen} end!")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "typed"),
+    [
+        ("an end", "an\t end"),
+        ("an     end", "an\t end"),
+        ("an        end", "an  \t  end"),
+        ("an end and    more", "an\t end and\tmore"),
+        ("an     end", "an     end"),
+    ],
+    ids=["dropped", "four spaces", "between spaces", "both", "spaces"],
+)
+def test_3_7_a_tab_may_be_dropped_or_become_four_spaces(recorded: str, typed: str) -> None:
+    """Measured in both versions: short texts and long ones."""
+    assert prompt_matches(recorded, typed)
+    assert not prompt_matches(f"{recorded} and more", typed)
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85"], ids=ascii)
+def test_3_7_unicodes_own_line_ends_may_become_line_ends(end: str) -> None:
+    """Measured in 2.1.332; 2.1.197 keeps them."""
+    assert prompt_matches("one\ntwo", f"one{end}two")
+    assert prompt_matches(f"one{end}two", f"one{end}two")
+
+
+@pytest.mark.parametrize("kept", ["\u00a0", "\u3000", "\ue000", "\u0378", "\ufffd", "\u0301"], ids=ascii)
+def test_3_7_other_characters_are_kept(kept: str) -> None:
+    assert not prompt_matches("an end", f"an e{kept}nd")
+
+
 def test_matching_a_hostile_entry_takes_linear_time() -> None:
     assert not prompt_matches("<command-name>" * 20_000, "/compact")
     assert not prompt_matches("<command-a></command-a>" * 20_000 + "x", "/compact")
@@ -384,3 +426,33 @@ def test_matching_a_hostile_entry_takes_linear_time() -> None:
 )
 def test_1_8_compact_rule(command: str, compact: bool) -> None:
     assert is_compact_command(command) is compact
+    assert is_clear_command(command.replace("compact", "clear")) is compact
+
+
+@pytest.mark.parametrize(
+    ("command", "prompt"),
+    [
+        ("hello", True),
+        ("# a note", True),
+        ("what is /clear", True),
+        ("/help", False),
+        ("\ufeff /tmp/x is full", False),
+        (" !ls", False),
+        ("", False),
+        ("\u00a0\t", False),
+        ("?", False),
+        ("? what", True),
+        ("\u200b/help", False),
+        ("\ufe0f\u200d", False),
+    ],
+)
+def test_what_is_recorded_as_it_was_typed(command: str, prompt: bool) -> None:
+    assert is_prompt(command) is prompt
+
+
+@pytest.mark.parametrize(
+    ("recorded", "ends"),
+    [("draft and cafe\u0301 ", True), ("caf\u00e9", True), ("caf\u00e9!", False), ("", False)],
+)
+def test_a_prompt_that_ends_with_what_was_typed(recorded: str, ends: bool) -> None:
+    assert prompt_ends_with(recorded, " caf\u00e9") is ends

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from tests.support.fake_clock import FakeClock
+from tests.support.stage import transcript
 
 from switchboard.common.facts import ComposerView, Facts
 from switchboard.common.writing import WriteRefused
@@ -123,3 +124,22 @@ def test_unknown_sessions(terminals: MemoryTerminals) -> None:
     assert terminals.find("x") is None
     assert terminals.lock_key("X") == "x"
     assert (terminals.background_job("b"), terminals.background_job("x")) == ("job", None)
+
+
+def test_a_text_that_was_not_taken_is_unsubmitted_until_the_transcript_shows_it(terminals: MemoryTerminals) -> None:
+    terminal = terminals.add("S")
+    terminal.untaken("n\u00e9".encode(), 100)
+    assert terminal.facts.value.composer is not None
+    assert terminal.facts.value.composer.pending == 2
+    for evidence, left in [(transcript((99, "n\u00e9")), 2), (None, 2), (transcript((100, "n\u00e9")), 0)]:
+        terminal.update(transcript=evidence)
+        assert terminal.facts.value.composer.pending == left
+    terminal.count_input(3)
+    terminal.update(transcript=transcript((101, "n\u00e9")))
+    assert terminal.facts.value.composer.pending == 3
+
+
+def test_a_new_id_is_stamped(terminals: MemoryTerminals, clock: FakeClock) -> None:
+    terminal = terminals.add("S")
+    terminals.rekey("S", "T")
+    assert terminal.facts.value.rekeyed_at == clock.now()

@@ -67,7 +67,7 @@ class TestDuringATurn:
     """A turn was running as "do it" was typed: the next status may be the end of that one."""
 
     def window(self) -> ReactionWait:
-        return ReactionWait(Mode.EDGE, T, at(2000), FOREVER, Pulse(0), during_turn="do it")
+        return ReactionWait(Mode.EDGE, T, at(2000), FOREVER, Pulse(0), recorded="do it")
 
     @pytest.mark.parametrize("name", ["busy", "idle", "waiting"])
     @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ EXACT = {
     "composer_recent": "the last keystroke landed <ago_ms> ms ago, inside the <quiet_ms> ms quiet window",
     "stale": "trigger is <age_ms>ms old, older than the <limit_ms>ms staleness limit; refused rather than act on a "
     "request that may no longer target the intended session state",
+    "NOT_READING": "the CLI does not read its input; what was typed is left there and Enter was not pressed",
     "unknown_wait": 'wait <quoted> is not a value this transport knows: only "idle" and "none", and an absent field '
     'means "none"',
     "BARE_ENTER_UNSAFE": "the CLI reports a dialog open or a turn running, a bare Enter could answer it",

@@ -16,6 +16,7 @@ from tests.support.host_actions import ActionsRig as Rig
 from tests.support.sessions import ID, house, until
 
 from switchboard.clis.transcript_files import folder_of
+from switchboard.common.clock import Clock, Instant, sleep_until
 from switchboard.host import actions as module
 from switchboard.host.actions import STOP_MS
 from switchboard.page import messages
@@ -353,6 +354,69 @@ async def test_a_session_that_was_never_recorded(rig: Rig, mode: str, cwd: str |
     assert refused(done) == ("no readable transcript", f"no transcript of {ID} with a directory was found")
 
 
+@pytest.mark.parametrize(
+    ("mode", "profile", "detail"),
+    [
+        ("resume", "attach", "Claude Code background job cannot resume a session by its id; open a new one"),
+        ("resume", "shell", "Terminal cannot resume a session by its id; open a new one"),
+        ("fork", "codex", "Codex cannot fork a session by its id; open a new one"),
+        ("fork", "gemini", "Gemini CLI cannot fork a session by its id; open a new one"),
+    ],
+)
+async def test_a_cli_that_cannot_go_on_with_it_starts_nothing_else(
+    rig: Rig, mode: str, profile: str, detail: str
+) -> None:
+    done = await rig.open(mode, profile=profile, session_id=ID, cwd=str(rig.project))
+    assert refused(done) == ("session cannot be resumed", detail)
+    assert rig.home.keeper.spawned == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "session_id", "arguments"),
+    [
+        ("codex", ID, ("resume", "--no-daemon", ID)),
+        ("gemini", ID, ("--resume", ID)),
+        ("opencode", "ses_0123abCDEF", ("--session", "ses_0123abCDEF")),
+    ],
+)
+async def test_a_cli_whose_records_we_cannot_read_is_asked_to_resume_and_never_starts_anew(
+    rig: Rig, profile: str, session_id: str, arguments: tuple[str, ...]
+) -> None:
+    program = rig.install(profile)
+    session = await rig.session(mode="resume", profile=profile, session_id=session_id, cwd=str(rig.project))
+    assert rig.home.keeper.spawned[0].argv == (program, *arguments)
+    assert (session.key, session.label.launch) == (session_id.lower(), "resume")
+
+
+@pytest.mark.parametrize("profile", ["codex", "opencode"])
+async def test_a_cli_that_made_its_own_id_is_not_asked_for_ours(rig: Rig, profile: str) -> None:
+    rig.install(profile)
+    ended = await rig.session(profile=profile)
+    rig.home.keeper.exits(ended.handle)
+    reason, detail = refused(await rig.open("resume", profile=profile, session_id=ended.key, cwd=str(rig.project)))
+    assert reason == "session cannot be resumed"
+    assert detail is not None
+    assert detail.startswith(f"{ended.profile.title} gave that session an id of its own, which is not known here")
+    assert len(rig.home.keeper.spawned) == 1
+
+
+async def test_one_that_took_our_id_or_was_resumed_by_its_own_is_resumed_again(rig: Rig) -> None:
+    for profile, mode, given in (("gemini", "new", None), ("codex", "resume", ID)):
+        rig.install(profile)
+        ended = await rig.session(mode=mode, profile=profile, session_id=given, cwd=str(rig.project))
+        rig.home.keeper.exits(ended.handle)
+        again = await rig.session(mode="resume", profile=profile, session_id=ended.key, cwd=str(rig.project))
+        assert (again.key, again.label.launch) == (ended.key, "resume")
+
+
+async def test_such_a_cli_needs_the_directory(rig: Rig) -> None:
+    rig.install("gemini")
+    assert refused(await rig.open("resume", profile="gemini", session_id=ID)) == (
+        "no readable transcript",
+        "Gemini CLI keeps no transcript that can be read here: say in which directory it was",
+    )
+
+
 async def test_a_directory_that_cannot_be_believed_is_none(rig: Rig) -> None:
     path = rig.record()
     path.write_text(path.read_text().replace(str(rig.project), "/etc"))
@@ -409,7 +473,7 @@ async def test_a_program_that_is_not_installed(rig: Rig, profile: str, detail: s
 
 async def test_an_id_that_a_cli_would_read_as_an_option(rig: Rig) -> None:
     done = await rig.open("resume", session_id="--help", cwd=str(rig.project))
-    assert refused(done) == ("session open failed", "Claude Code cannot new a session without a proper id")
+    assert refused(done) == ("session open failed", "Claude Code cannot start a new session without a proper id")
 
 
 @pytest.mark.parametrize(
@@ -477,14 +541,15 @@ async def test_a_stop_asks_as_it_was_told(rig: Rig, force: bool, monkeypatch: py
     session = await rig.session()
     asked = []
 
-    def note(*arguments: Any) -> None:
+    async def note(*arguments: Any) -> bool:
         asked.append(arguments)
         rig.home.keeper.exits(session.handle)
+        return True
 
-    monkeypatch.setattr(module, "request_stop", note)
+    monkeypatch.setattr(module, "stop_session", note)
     assert (await rig.actions.stop(StopSession(7, session.handle, force))).ok
-    ((one, _, forced),) = asked
-    assert (one, forced) == (session, force)
+    ((one, _, _, deadline, forced),) = asked
+    assert (one, deadline, forced) == (session, START + STOP_MS, force)
 
 
 async def test_a_session_that_does_not_end(rig: Rig) -> None:
@@ -501,10 +566,10 @@ async def test_a_session_that_does_not_end(rig: Rig) -> None:
 async def test_a_session_that_may_not_be_signalled(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     session = await rig.session()
 
-    def refuse(*_: object) -> None:
+    async def refuse(*_: object) -> bool:
         raise StopError("the session could not be signalled: Operation not permitted")
 
-    monkeypatch.setattr(module, "request_stop", refuse)
+    monkeypatch.setattr(module, "stop_session", refuse)
     assert refused(await rig.actions.stop(StopSession(7, session.handle))) == (
         "session stop failed",
         "the session could not be signalled: Operation not permitted",
@@ -540,6 +605,26 @@ async def test_a_name_is_kept_here_and_for_later(rig: Rig) -> None:
     await rig.actions.rename(Rename(7, session.handle, "  "))
     assert session.label.name is None
     assert rig.store.names() == {}
+
+
+UNFIT = "\x1b[31mred\r\n\u202eeman\x9b"
+
+
+async def test_a_name_that_would_act_on_a_terminal_is_kept_without_what_would(rig: Rig) -> None:
+    opened = await rig.session(name=UNFIT)
+    assert (opened.label.name, rig.store.names()[opened.key]) == ("[31mred eman", "[31mred eman")
+    await rig.actions.rename(Rename(7, opened.handle, UNFIT * 2))
+    assert (opened.label.name, rig.store.names()[opened.key]) == ("[31mred eman [31mred eman",) * 2
+    await rig.actions.rename(Rename(7, opened.handle, "\x00\x1b\u202e"))
+    assert (opened.label.name, rig.store.names()) == (None, {})
+
+
+async def test_names_in_files_are_shown_without_what_would_act_on_a_terminal(rig: Rig) -> None:
+    rig.record("aaa", text=UNFIT)
+    rig.record("bbb", text="x")
+    rig.store.set_name("bbb", UNFIT)
+    names = {info.id: (info.name, info.title) for info in await rig.actions.listing(50)}
+    assert names == {"aaa": (None, "[31mred eman"), "bbb": ("[31mred eman", "x")}
 
 
 async def test_an_unknown_session_cannot_be_named(rig: Rig) -> None:
@@ -667,20 +752,21 @@ async def test_a_host_whose_sessions_do_not_end_goes_on_and_says_which(
     named, forbidden, third = await rig.session(name="named"), await rig.session(), await rig.session()
     asked = []
 
-    def ask(session: Session, _processes: object) -> None:
+    async def stop(session: Session, _processes: object, clock: Clock, deadline: Instant) -> bool:
         asked.append(session)
         if session is forbidden:
             raise StopError("Operation not permitted")
-        if session is third:
-            rig.home.keeper.exits(session.handle)
+        if session is named:
+            await sleep_until(clock, deadline)
+        return session is third
 
-    monkeypatch.setattr(module, "request_stop", ask)
+    monkeypatch.setattr(module, "stop_session", stop)
     done = await rig.clock.run(rig.actions.shutdown(Shutdown(7, sessions=True)))
     assert refused(done) == (
         "session stop not confirmed",
         f"still running: named, {forbidden.key}. The host goes on; end them by force in `switchboard watch`",
     )
-    assert asked == [named, forbidden, third], "one that cannot be asked keeps nobody else from being asked"
+    assert asked == [named, forbidden, third], "nobody waits for another one, nor for one that cannot be asked"
     assert rig.clock.now() == START + STOP_MS, "all of them have the same time"
     await asyncio.sleep(0)
     assert rig.shutdowns == []

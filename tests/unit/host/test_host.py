@@ -25,7 +25,9 @@ from tests.support.sessions import SECONDS, House, ListLog, Stand, hosted, house
 from switchboard import __version__
 from switchboard.common.facts import CompactBoundary, PromptEntry, TurnEvidence
 from switchboard.common.frames import TEXT, FrameReader, encode_frame
+from switchboard.host import closing as closing_module
 from switchboard.host import host as module
+from switchboard.host.closing import Closing
 from switchboard.host.host import HostConfig, _Endings, _Parts, _supervised, _watch_interrupted, _Writers, run_host
 from switchboard.host.instance import HostRecord, Instance, StartError, read_record
 from switchboard.page import messages
@@ -205,12 +207,12 @@ async def test_what_hangs_at_the_end_does_not_hold_up_the_process(monkeypatch: p
         closed.append("hanging")
         await ended
 
-    async def start(_config: object, stack: Any, stop: asyncio.Event) -> None:
+    async def start(_config: object, stack: Any, closing: Closing) -> None:
         stack.push_async_callback(hang)
-        stop.set()
+        closing.order()
 
     monkeypatch.setattr(module, "_start", start)
-    monkeypatch.setattr(module, "STOP_SECONDS", 0.0)
+    monkeypatch.setattr(closing_module, "STOP_SECONDS", 0.0)
     monkeypatch.setattr(os, "_exit", ended.set_result)
     async with asyncio.timeout(SECONDS):
         await run_host(HostConfig({}, lambda *_: None))
@@ -218,18 +220,51 @@ async def test_what_hangs_at_the_end_does_not_hold_up_the_process(monkeypatch: p
     assert ended.result() == 0
 
 
+async def test_what_hangs_at_the_start_does_not_hold_up_an_ordered_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def start(_config: object, _stack: object, _closing: Closing) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await ended
+
+    monkeypatch.setattr(module, "_start", start)
+    monkeypatch.setattr(closing_module, "STOP_SECONDS", 0.0)
+    monkeypatch.setattr(os, "_exit", ended.set_result)
+    async with asyncio.timeout(SECONDS):
+        await run_host(HostConfig({}, lambda *_: None))
+    assert ended.result() == 0
+
+
 async def test_an_orderly_end_is_not_cut_short_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def start(_config: object, _stack: object, stop: asyncio.Event) -> None:
-        stop.set()
+    async def start(_config: object, _stack: object, closing: Closing) -> None:
+        closing.order()
 
     exits: list[int] = []
     monkeypatch.setattr(module, "_start", start)
-    monkeypatch.setattr(module, "STOP_SECONDS", 0.0)
+    monkeypatch.setattr(closing_module, "STOP_SECONDS", 0.0)
     monkeypatch.setattr(os, "_exit", exits.append)
     await run_host(HostConfig({}, lambda *_: None))
     for _ in range(5):
         await asyncio.sleep(0)
     assert exits == []
+
+
+async def test_requests_that_cannot_be_answered_are_said_to_pages_that_come_later(root: Path) -> None:
+    (root / "triggers").mkdir()
+    (root / "triggers" / f"{'x' * 240}.json").write_text("{}")
+    host = Running(root)
+    await host.record()
+    reader, writer = await asyncio.open_unix_connection(root / "data" / "run" / "host.sock")
+    writer.write(encode_frame(TEXT, messages.encode(Hello(messages.PROTOCOL, "terminal"))))
+    frames = FrameReader(1 << 20)
+    said: list[Any] = []
+    async with asyncio.timeout(SECONDS):
+        while not any(isinstance(message, Notice) for message in said):
+            said += [messages.decode_from_host(body) for _, body in frames.feed(await reader.read(65536))]
+    assert said[-1].level == "error"
+    assert "no result can be named after it" in said[-1].text
+    writer.close()
+    await host.ends()
 
 
 # --- what forbids a start -----------------------------------------------------------------------------------------
@@ -276,7 +311,7 @@ def folder_as(name: str) -> Callable[[Path, dict[str, str]], None]:
         (folder_as("host.log"), "the host cannot start: [Errno 21] Is a directory: '{root}/data/host.log'"),
         (folder_as("run/host.sock"), "the socket {root}/data/run/host.sock cannot be opened: Is a directory"),
         (folder_as("run/keeper.log"), "the session keeper cannot write {root}/data/run/keeper.log: Is a directory"),
-        (folder_as("host.json"), "the host cannot start: [Errno 21] Is a directory: '{root}/data/host.json.tmp'"),
+        (folder_as("host.json"), "{root}/data/host.json cannot be written: Is a directory; make room, or move away "),
     ],
     ids=["home", "home of a CLI", "mode", "database", "lock", "log", "socket", "keeper's log", "host.json"],
 )

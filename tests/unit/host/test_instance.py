@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -266,6 +267,21 @@ def test_a_deep_data_directory_has_its_sockets_in_a_private_folder_elsewhere(tmp
 
 
 # --- host.json ----------------------------------------------------------------------------------------------------
+
+
+def test_on_a_full_disk_nothing_is_half_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = Instance(str(tmp_path))
+    instance.acquire()
+
+    def full(_fields: object, file: TextIO) -> None:
+        file.write("{")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(json, "dump", full)
+    with pytest.raises(StartError, match=r"host.json cannot be written: No space left on device; make room, or move"):
+        instance.publish(RECORD)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["host.lock"]
+    instance.release()
 
 
 def test_what_is_published_is_its_owners_alone_and_complete(tmp_path: Path) -> None:

@@ -191,3 +191,24 @@ def test_a_full_disk_is_no_fault(log: FileLog, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(os, "write", refuse)
     log.info("x")
+
+
+@pytest.mark.parametrize("how", ["deleted", "no new file could be made"])
+def test_after_a_mishap_a_full_file_still_makes_way(
+    path: Path, log: FileLog, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 1000)
+    if how == "deleted":
+        path.unlink()
+    else:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "open", no_room)
+            log.info("x" * 1000)
+        assert not path.exists()
+    log.info("x" * 1000)
+    log.info("after")
+    assert lines(path) == [f"{STAMP} info after"]
+
+
+def no_room(*_arguments: object) -> int:
+    raise OSError(28, "No space left on device")

@@ -21,6 +21,7 @@ from switchboard.page.messages import (
     Size,
     TriggerActivity,
 )
+from switchboard.sessions.replay import STEP_BYTES
 from switchboard.sessions.session import Session
 
 TITLE = "\x1b]0;⠋ one\x07".encode()
@@ -137,6 +138,83 @@ async def test_a_new_session_is_shown_from_its_first_byte_and_goes_on_live(rig: 
     rig.page.session_printed(session)
     await rig.settle()
     assert rig.wire.sent[2:] == [(session.handle, 7, b"after")]
+
+
+async def test_what_is_printed_while_nothing_waits_is_sent_at_once(rig: Rig) -> None:
+    with hosted() as stand:
+        rig.page.attach(stand.session, None, owner=False)
+        await rig.settle()
+        before = len(rig.wire.sent)
+        for seq, text in enumerate((b"k", b"e", b"y")):
+            stand.session.ring.append(text)
+            rig.page.session_printed(stand.session)
+            assert rig.wire.sent[before + seq :] == [(1, seq, text)]
+        await rig.settle()
+        assert rig.wire.text(1) == b"key", "and not once more"
+
+
+async def test_what_is_printed_behind_a_message_comes_after_it(rig: Rig) -> None:
+    with hosted() as stand:
+        rig.page.attach(stand.session, None, owner=False)
+        await rig.settle()
+        rig.page.post(Notice("info", "first"))
+        stand.session.ring.append(b"second")
+        rig.page.session_printed(stand.session)
+        assert rig.wire.output(1) == []
+        rig.page.session_changed(stand.session)
+        await rig.settle()
+        assert rig.wire.sent[-1] == (1, 0, b"second")
+        assert rig.wire.messages(Notice)
+
+
+async def test_what_is_printed_while_a_replay_is_sent_comes_after_it(rig: Rig) -> None:
+    with hosted(capacity=512 * 1024) as stand:
+        replay = filled(stand, 300_000)
+        rig.page.attach(stand.session, None, owner=False)
+        stand.session.ring.append(b"live")
+        rig.page.session_printed(stand.session)
+        assert rig.wire.output(1) == []
+        await rig.settle()
+        assert rig.wire.text(1) == replay + b"live"
+
+
+async def test_what_is_printed_while_a_page_is_behind_waits(rig: Rig) -> None:
+    with hosted() as stand:
+        rig.page.attach(stand.session, None, owner=False)
+        await rig.settle()
+        rig.wire.hold()
+        for text in (b"one ", b"two ", b"three"):
+            stand.session.ring.append(text)
+            rig.page.session_printed(stand.session)
+            await rig.settle()
+        assert rig.wire.output(1) == []
+        rig.wire.let_go()
+        await rig.settle()
+        assert rig.wire.text(1) == b"one two three"
+
+
+async def test_output_that_the_ring_has_lost_is_told_of_before_what_follows(rig: Rig) -> None:
+    with hosted(capacity=4096) as stand:
+        rig.page.attach(stand.session, None, owner=False)
+        await rig.settle()
+        data = filled(stand, 10_000)
+        rig.page.session_printed(stand.session)
+        await rig.settle()
+        (resync,) = rig.wire.messages(Resync)
+        assert rig.wire.text(1) == data[resync.seq :]
+
+
+async def test_a_replay_full_of_bells_lets_others_go_on(rig: Rig) -> None:
+    with hosted(capacity=512 * 1024) as stand:
+        stand.session.ring.append(b"a\x07" * 100_000)
+        rig.page.attach(stand.session, None, owner=False)
+        turns = 0
+        while not rig.wire.output(1):
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 200_000 // STEP_BYTES
+        await rig.settle()
+        assert rig.wire.text(1) == b"a\0" * 100_000
 
 
 async def test_output_of_a_session_that_is_not_shown_is_not_sent(rig: Rig) -> None:

@@ -17,6 +17,8 @@ from switchboard.page.messages import (
     Attach,
     Attached,
     Bye,
+    Confirm,
+    Confirmed,
     Detach,
     Done,
     Focus,
@@ -337,6 +339,18 @@ async def test_a_page_that_leaves_reads_what_was_sent(rig: Rig) -> None:
     assert page.last(Notice).text == "the last word"
 
 
+async def test_what_stands_in_the_way_is_told_to_all_pages_and_to_those_that_come_later(rig: Rig) -> None:
+    page = await rig.page()
+    rig.hub.stand("the disk is full")
+    await rig.clock.settle()
+    later = await rig.page()
+    assert [one.messages(Notice) for one in (page, later)] == [[Notice("error", "the disk is full")]] * 2
+    rig.hub.stand(None)
+    await rig.clock.settle()
+    assert page.last(Notice).level == later.last(Notice).level == "info"
+    assert (await rig.page()).messages(Notice) == []
+
+
 async def test_a_closing_host_serves_nobody_new(rig: Rig) -> None:
     early = await rig.dial()
     page = await rig.page()
@@ -502,6 +516,19 @@ async def test_who_attaches_is_told_whether_its_size_counts(rig: Rig) -> None:
     assert (two.last(Attached).columns, two.last(Attached).rows) == (81, 21)
 
 
+async def test_who_attaches_is_told_whether_any_size_counts(rig: Rig) -> None:
+    session = await rig.opens()
+    one, two = await rig.page(), await rig.page()
+    await one.says(Attach(session.handle))
+    assert one.last(Attached).free
+    await one.says(Focus(session.handle, 81, 21), Attach(session.handle))
+    await two.says(Attach(session.handle))
+    assert (one.last(Attached).free, two.last(Attached).free) == (False, False)
+    await one.goes()
+    await two.says(Attach(session.handle))
+    assert two.last(Attached).free, "it has gone with its page"
+
+
 async def test_typing_takes_the_size_back(rig: Rig) -> None:
     session = await rig.opens()
     one, two = await rig.page(), await rig.page()
@@ -597,6 +624,30 @@ async def test_keystrokes_that_a_session_does_not_take_are_said(rig: Rig, monkey
     assert page.last(Notice) == Notice("warning", "The session does not read its input; what you typed was not taken.")
 
 
+async def test_a_page_learns_that_what_it_typed_was_taken(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = await rig.opens()
+    page = await rig.page()
+    heard: list[tuple[bytes, int]] = []
+
+    def takes(_self: Session, data: bytes) -> bool:
+        heard.append((data, len(page.messages(Confirmed))))
+        return True
+
+    monkeypatch.setattr(Session, "type", takes)
+    page.puts(
+        (True, messages.encode_input(session.handle, b"one")),
+        (False, messages.encode(Confirm(1))),
+        (True, messages.encode_input(session.handle, b"two")),
+        (True, messages.encode_input(session.handle, b"three")),
+        (False, messages.encode(Confirm(2))),
+    )
+    await rig.clock.settle()
+    assert [data for data, _ in heard] == [b"one", b"two", b"three"]
+    assert page.messages(Confirmed) == [Confirmed(1), Confirmed(2)]
+    await page.types(session.handle, b"four")
+    assert heard[-1] == (b"four", 2)
+
+
 # --- requests -----------------------------------------------------------------------------------------------------
 
 
@@ -677,6 +728,6 @@ async def test_a_page_that_goes_takes_its_open_requests_with_it(rig: Rig) -> Non
 
 def test_every_request_of_the_schema_is_carried_out() -> None:
     """A message that is added to the schema, and not here, would be answered as another one."""
-    said: set[Callable[..., object]] = {Hello, Ready, Pong, Attach, Detach, Focus, Bye, SessionActionResult}
+    said: set[Callable[..., object]] = {Hello, Ready, Pong, Confirm, Attach, Detach, Focus, Bye, SessionActionResult}
     requests: set[Callable[..., object]] = {OpenSession, StopSession, Rename, ListSessions, Shutdown, Address}
     assert set(messages.PageMessage.__args__) == said | requests

@@ -12,7 +12,7 @@ import pytest
 from tests.support.page_host import PageHost
 
 from switchboard.page import messages
-from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, Request, request
+from switchboard.page.local_client import HostForeign, HostRefused, HostSilent, HostUnavailable, Request, request
 from switchboard.page.messages import Bye, Done, Hello, ListSessions, Pong, SessionInfo, Shutdown, StopSession
 
 
@@ -115,7 +115,7 @@ def test_a_path_that_is_too_long(tmp_path: Path) -> None:
 
 async def test_a_stranger_is_told_nothing(host: PageHost, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    with pytest.raises(HostUnavailable, match="belongs to another user; nothing was sent"):
+    with pytest.raises(HostForeign, match="belongs to another user; nothing was sent"):
         await ask(host, StopSession(1, 1))
     monkeypatch.undo()
     assert host.heard_so_far == []

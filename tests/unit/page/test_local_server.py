@@ -275,6 +275,22 @@ async def send_without_end(transport: SocketTransport) -> None:
         await transport.send_binary(b"x" * 10_000)
 
 
+async def test_sending_at_once_needs_an_open_connection_with_nothing_waiting() -> None:
+    ours, theirs = socket.socketpair()
+    reader, writer = await asyncio.open_unix_connection(sock=ours)
+    transport = SocketTransport(reader, writer)
+    assert transport.send_now(b"first")
+    assert theirs.recv(100) == encode_frame(BINARY, b"first")
+    while transport.send_now(b"x" * 10_000):
+        pass
+    assert 0 < writer.transport.get_write_buffer_size() <= 20_000, "one frame waits, and no more"
+    theirs.close()
+    transport.end()
+    assert not transport.send_now(b"late")
+    with pytest.raises(ConnectionError):
+        await writer.wait_closed()
+
+
 async def test_frames_are_received_one_by_one_until_the_end() -> None:
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_unix_connection(sock=ours)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import WSMsgType
+from aiohttp.http_websocket import WebSocketWriter
 
 from switchboard.page import messages
+from switchboard.page.byte_frames import binary_head
 from switchboard.page.messages import (
     MAX_INPUT,
     MessageError,
@@ -27,6 +31,7 @@ FROM_PAGE: list[tuple[str, messages.PageMessage]] = [
     ('{"type":"hello","protocol":1,"kind":"terminal","version":""}', messages.Hello(1, "terminal")),
     ('{"type":"ready"}', messages.Ready()),
     ('{"type":"pong","number":7}', messages.Pong(7)),
+    ('{"type":"confirm","number":7}', messages.Confirm(7)),
     ('{"type":"attach","session":3,"from_seq":null}', messages.Attach(3)),
     ('{"type":"attach","session":3,"from_seq":9}', messages.Attach(3, 9)),
     ('{"type":"detach","session":3}', messages.Detach(3)),
@@ -76,7 +81,10 @@ FROM_HOST: list[tuple[str, messages.HostMessage]] = [
     ('{"type":"sessions","sessions":[]}', messages.Sessions([])),
     ('{"type":"gone","session":3}', messages.SessionGone(3)),
     (
-        '{"type":"attached","session":3,"seq":5,"live_seq":9,"lost":0,"columns":80,"rows":24,"owner":true,"modes":""}',
+        (
+            '{"type":"attached","session":3,"seq":5,"live_seq":9,"lost":0,"columns":80,"rows":24,"owner":true,'
+            '"free":false,"modes":""}'
+        ),
         messages.Attached(3, 5, 9, 0, 80, 24, True),
     ),
     (
@@ -106,6 +114,7 @@ FROM_HOST: list[tuple[str, messages.HostMessage]] = [
     ('{"type":"address_is","request":2,"url":"http://127.0.0.1:1/#t"}', messages.AddressIs(2, "http://127.0.0.1:1/#t")),
     ('{"type":"notice","level":"info","text":"t"}', messages.Notice("info", "t")),
     ('{"type":"problem","text":"t"}', messages.Problem("t")),
+    ('{"type":"confirmed","number":7}', messages.Confirmed(7)),
     ('{"type":"ping","number":7}', messages.Ping(7)),
 ]
 
@@ -241,3 +250,12 @@ def test_the_longest_input() -> None:
 def test_what_is_no_output(frame: bytes) -> None:
     with pytest.raises(MessageError, match=r"^not a terminal-output frame$"):
         decode_output(frame)
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 1000, 65535, 65536, 200_000])
+def test_the_head_of_a_frame_is_the_one_that_the_library_writes(size: int) -> None:
+    written: list[bytes] = []
+    transport = SimpleNamespace(write=written.append, is_closing=lambda: False)
+    library = WebSocketWriter(SimpleNamespace(), transport)  # type: ignore[arg-type]  # what of them it uses
+    library._write_websocket_frame(b"x" * size, WSMsgType.BINARY, 0)
+    assert binary_head(size) + b"x" * size == b"".join(written)

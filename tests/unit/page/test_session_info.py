@@ -132,6 +132,17 @@ async def test_what_changes_in_a_row() -> None:
         assert (info.draft, info.attention) == (False, False)
 
 
+async def test_texts_of_a_row_only_show() -> None:
+    """What an earlier version kept, what a program printed, what a file says."""
+    with hosted("claude", name="a\x1b[31m\nname\x9b") as stand:
+        session = stand.session
+        session.start()
+        await stand.prints("\x1b]0;⠋ one\ttwo\u202eowt\u200b\x07".encode())
+        session.observed_status(CliStatus("waiting", 55, "app\x1broval"))
+        info = session_info(session)
+        assert (info.name, info.title, info.waiting_for) == ("a [31m name", "one two owt", "app roval")
+
+
 @pytest.mark.parametrize(("profile", "kind"), [("claude", "agent"), ("shell", "shell"), ("attach", "attach")])
 async def test_the_kind_is_the_profiles(profile: str, kind: str) -> None:
     with hosted(profile) as stand:

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from switchboard.page import messages
 from switchboard.page.messages import Done, ExitStatus, HostMessage, OpenSession, SessionInfo, StopSession
+from switchboard.page.reasons import LIVE_ELSEWHERE
 from switchboard.page.terminal.asking import Line, YesNo
 from switchboard.page.terminal.commands import Do, Leave, Refuse, Send, Show, ShowList, Tell
 from switchboard.page.terminal.keys import ListKeys
-from switchboard.page.terminal.model import KEPT_TRIGGERS, LIVE_ELSEWHERE, NOT_CONNECTED, Model, Where
+from switchboard.page.terminal.model import KEPT_TRIGGERS, NOT_CONNECTED, Model, Where
 
 WELCOME = messages.Welcome(1, "0.1", "epoch-1", 77)
 UP, DOWN, ESCAPE, ENTER = b"\x1b[A", b"\x1b[B", b"\x1b", b"\r"

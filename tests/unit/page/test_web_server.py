@@ -33,7 +33,7 @@ from switchboard.page import messages
 from switchboard.page.hub import PING_MS, PONG_MS, PageHub
 from switchboard.page.security import GRANT_MS, TICKET_MS, digest
 from switchboard.page.web_config import WebConfig
-from switchboard.page.web_files import RecordFile
+from switchboard.page.web_files import LeadFile, RecordFile
 from switchboard.page.web_server import MESSAGES_BURST, MESSAGES_PER_SECOND, WebServer, web_server
 
 INDEX = "<!doctype html><title>the page</title>"
@@ -195,6 +195,57 @@ async def test_the_standing_credential_opens_the_page_again_and_again(place: Pla
     server = await place.start(standing=digest("s" * 40))
     for _ in range(2):
         assert await check(port_of(server), credential_in(await exchange(port_of(server), "s" * 40))) == 204
+
+
+# --- the file that leads a browser here -------------------------------------------------------------------------------
+
+
+async def test_the_lead_goes_once_its_ticket_is_used(place: Place) -> None:
+    server = await place.start()
+    lead = Path(LeadFile(str(place.root)).write(server.fresh_url()))
+    ticket = lead.read_text("utf-8").partition("#ticket=")[2][:43]
+    await exchange(port_of(server), ticket_of(server))
+    assert lead.exists(), "another ticket was used"
+    assert (await exchange(port_of(server), "x" * 43)).status == 401
+    assert lead.exists()
+    assert (await exchange(port_of(server), ticket)).status == 200
+    assert not lead.exists()
+    await turns()
+    assert not place.clock.armed, "and nothing waits any more"
+
+
+async def test_the_lead_goes_once_its_ticket_is_too_old(place: Place) -> None:
+    server = await place.start()
+    server.fresh_url()
+    place.clock.run(1000)
+    lead = Path(LeadFile(str(place.root)).write(server.fresh_url()))
+    await turns()
+    place.clock.run(TICKET_MS - 1000)
+    await turns()
+    place.clock.run(999)
+    await turns()
+    assert lead.exists()
+    place.clock.run(1)
+    await turns()
+    assert not lead.exists()
+    assert not place.clock.armed
+
+
+async def test_a_lead_of_an_earlier_host_and_of_one_that_ends_goes(place: Place) -> None:
+    lead = Path(LeadFile(str(place.root)).write("http://127.0.0.1:1/#ticket=old"))
+    server = await place.start()
+    assert not lead.exists()
+    LeadFile(str(place.root)).write(server.fresh_url())
+    async with asyncio.timeout(5):
+        await place.stop()
+    assert not lead.exists()
+
+
+async def test_a_lead_that_was_changed_by_hand_goes_too(place: Place) -> None:
+    server = await place.start()
+    lead = Path(LeadFile(str(place.root)).write("http://127.0.0.1:1/"))
+    await log_in(server)
+    assert not lead.exists()
 
 
 async def test_nothing_secret_is_logged(place: Place) -> None:

@@ -153,7 +153,7 @@ def test_nothing_is_left_of_an_ended_process() -> None:
 def test_texts_are_cut_and_printable() -> None:
     rule = TITLE_RULES["claude"]
     assert QUIET.after(Osc(0, "x" * 500), rule).title == "x" * MAX_TEXT
-    assert QUIET.after(Osc(0, "a\nb\tc\x85d\u202ee\x7f"), rule).title == "abcde"
+    assert QUIET.after(Osc(0, "a\nb\tc\x85d\u202ee\x7f"), rule).title == "a b c d e"
     assert QUIET.after(Osc(9, "y" * 500 + " permission"), rule).notification == "y" * MAX_TEXT
     assert not QUIET.after(Osc(9, "y" * 500 + " permission"), rule).attention
 

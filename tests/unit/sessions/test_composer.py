@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switchboard.common.facts import ComposerView
-from switchboard.sessions.composer import MAX_HELD, Composer
+from switchboard.sessions.composer import ESCAPE_MS, MAX_HELD, Composer
 
 ESC = "\x1b"
 START = 1_000
@@ -217,12 +217,98 @@ def test_deleting_and_submitting_do_not_reset_the_clock() -> None:
 
 
 def test_a_lone_escape_joins_what_comes_next() -> None:
-    """Known and kept: Escape, then a letter, is Alt with that letter; Escape, then Enter, does not clear."""
+    """What comes at once: Escape, then a letter, is Alt with that letter; Escape, then Enter, does not clear."""
     assert typed("ab", ESC, "c").pending == 2
     assert typed("ab", ESC, "cd").pending == 3
     assert typed("ab", ESC, "\r").pending == 2
     assert typed("ab", ESC, ESC, "\r").pending == 2
     assert typed("ab", ESC, "x", "\r").pending == 0
+
+
+LONE_ESCAPE_ROWS = [
+    ("Enter clears", "ab", "\r", 0),
+    ("Ctrl+C clears", "ab", "\x03", 0),
+    ("Ctrl+U clears", "ab", "\x15", 0),
+    ("LF clears", "ab", "\n", 0),
+    ("a letter counts", "ab", "c", 3),
+    ("DEL deletes one code point", "one two", "\x7f", 6),
+    ("the start of a sequence is text", "ab", "[", 3),
+    ("and of a string", "ab", "]11;rgb", 9),
+    ("what looks like a key is text", "ab", "OK", 4),
+    ("the rest of a cut sequence is not", "ab", "[A", 3),
+    ("nor that of a cut report", "ab", "[<35;10;20M", 2),
+    ("nor that of a cut answer", "ab", "]11;rgb:0000/0000/0000\x07", 2),
+    ("a sequence of its own is read", "ab", "\x1b[A", 3),
+    ("a report of its own is read", "ab", "\x1b[I", 2),
+    ("a paste begins", "ab", "\x1b[200~cd\x1b[201~", 4),
+    ("a second Escape", "ab", ESC, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "left"), [row[1:] for row in LONE_ESCAPE_ROWS], ids=[row[0] for row in LONE_ESCAPE_ROWS]
+)
+class TestLoneEscape:
+    """Escape is a key of its own once nothing has followed it for `ESCAPE_MS`."""
+
+    def test_in_time(self, before: str, after: str, left: int) -> None:
+        composer = typed(before + ESC)
+        composer.feed(after.encode(), START + ESCAPE_MS)
+        assert composer.pending == left
+
+    def test_over_a_restart(self, before: str, after: str, left: int) -> None:
+        composer = Composer()
+        composer.restore(json.loads(json.dumps(typed(before, ESC).snapshot())))
+        composer.feed(after.encode(), START + ESCAPE_MS)
+        assert composer.pending == left
+
+    def test_after_a_clock_that_was_set_back(self, before: str, after: str, left: int) -> None:
+        """How long ago it was typed cannot be told, and a sequence that is cut between two writes is rare."""
+        composer = typed(before, ESC)
+        composer.feed(after.encode(), START - 1)
+        assert composer.pending == left
+
+
+def test_a_lone_escape_joins_what_comes_within_its_time() -> None:
+    for keys, left in (("\r", 2), ("\x03", 2), ("c", 2), ("[A", 3), ("[I", 2)):
+        composer = typed("ab", ESC)
+        composer.feed(keys.encode(), START + ESCAPE_MS - 1)
+        assert composer.pending == left, keys
+
+
+def test_an_escape_that_is_over_moves_no_clock() -> None:
+    composer = typed(ESC)
+    composer.feed(b"", START + ESCAPE_MS)
+    composer.feed(b"\x1b[I", LATER)
+    assert composer.view() == ComposerView(0, START)
+
+
+def test_escape_twice_and_enter_later() -> None:
+    composer = typed("ab", ESC)
+    composer.feed(ESC.encode(), START + 20)
+    composer.feed(b"\r", START + 20 + ESCAPE_MS - 1)
+    assert composer.pending == 2
+    composer.feed(b"\r", LATER)
+    assert composer.pending == 0
+
+
+def test_half_a_character_after_a_lone_escape_is_no_alt_key_later() -> None:
+    composer = typed(ESC)
+    composer.feed(b"\xc3", START + ESCAPE_MS)
+    composer.feed(b"\xa9", START + ESCAPE_MS)
+    assert composer.pending == 1
+
+
+def test_only_a_lone_escape_is_over_in_time() -> None:
+    """Whatever else is held was sent by a terminal, which was interrupted: the rest of it comes."""
+    for held, rest, left in (("\x1b[", "A", 1), ("\x1bO", "A", 1), ("\x1b]0;x", "\x07", 0), ("\x1b[20", "0~a", 1)):
+        composer = typed(held)
+        composer.feed(rest.encode(), LATER)
+        assert composer.pending == left, held
+    pasting = typed("\x1b[200~a", ESC)
+    pasting.feed(b"[201~", LATER)
+    pasting.feed(b"\r", LATER)
+    assert pasting.pending == 0
 
 
 def test_an_endless_escape_becomes_one_placeholder() -> None:

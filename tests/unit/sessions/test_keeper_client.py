@@ -205,7 +205,7 @@ async def test_a_keeper_that_refuses_is_not_lost(rig: Rig) -> None:
 async def test_a_refusal_that_came_before_we_could_say_anything_is_read(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dial = module._dial
+    dial = module.dial
 
     def dial_and_be_refused(folder: str) -> socket.socket | None:
         connection = dial(folder)
@@ -214,7 +214,7 @@ async def test_a_refusal_that_came_before_we_could_say_anything_is_read(
         rig.keeper.goes()
         return connection
 
-    monkeypatch.setattr(module, "_dial", dial_and_be_refused)
+    monkeypatch.setattr(module, "dial", dial_and_be_refused)
     with pytest.raises(KeeperError, match="another host is connected"):
         await rig.client.connect(rig.folder)
 
@@ -252,7 +252,7 @@ async def test_a_silent_keeper_is_given_up_and_the_next_attempt_starts_afresh(
     monkeypatch.setattr(module, "START_SECONDS", 0.0)
     task = rig.connecting()
     await rig.keeper.accept()
-    with pytest.raises(TimeoutError):
+    with pytest.raises(KeeperError, match=r"did not answer within 0 s; see .*/keeper\.log"):
         await task
     assert (rig.client.connected, rig.lost) == (False, 0)
     monkeypatch.setattr(module, "START_SECONDS", 20.0)
@@ -380,6 +380,35 @@ async def test_a_session_that_nobody_waits_for_any_more_is_given_up(rig: Rig, wh
     assert set(os.listdir("/proc/self/fd")) - before == {str(descriptor) for descriptor in rig.keeper._given}
 
 
+@pytest.mark.parametrize("late", ["an answer", "a refusal"])
+async def test_a_keeper_that_starts_nothing_is_not_waited_for_without_end(
+    rig: Rig, late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rig.connect()
+    monkeypatch.setattr(module, "SPAWN_SECONDS", 0.0)
+    task = rig.spawning()
+    with pytest.raises(KeeperError, match=r"has not started it within 0 s; see .*/keeper\.log"):
+        await task
+    assert rig.client.connected
+    assert rig.client._requests == {}
+    rig.keeper.hears()
+    before = set(os.listdir("/proc/self/fd"))
+    if late == "a refusal":
+        rig.keeper.says({"type": "failed", "request": 1, "reason": "x"})
+    else:
+        rig.keeper.hands_over("spawned", handle=8, request=1)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert rig.keeper.hears() == {"type": "forget", "handle": 8}
+    assert set(os.listdir("/proc/self/fd")) - before == {str(descriptor) for descriptor in rig.keeper._given}
+    monkeypatch.setattr(module, "SPAWN_SECONDS", 20.0)
+    next_one = rig.spawning()
+    await asyncio.sleep(0)
+    assert rig.keeper.hears()["request"] == 2
+    rig.keeper.hands_over("spawned", handle=9, request=2)
+    rig.holdings.append(await next_one)
+
+
 async def test_a_refusal_that_nobody_waits_for_is_nothing(rig: Rig) -> None:
     await rig.connect()
     rig.keeper.says({"type": "failed", "request": 99, "reason": "x"})
@@ -470,45 +499,6 @@ async def test_leaving_is_no_loss(rig: Rig) -> None:
     assert (rig.client.connected, rig.lost) == (False, 0)
     assert rig.keeper.connection is not None
     assert rig.keeper.connection.recv(10) == b""
-
-
-# --- starting one -------------------------------------------------------------------------------------------------
-
-
-async def test_a_keeper_that_does_not_start_says_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PROGRAM", "import sys; sys.stderr.write('broken'); sys.exit(3)")
-    client = KeeperClient(lambda _handle, _report: None, lambda: None)
-    with pytest.raises(KeeperError, match=r"did not start; see .*/keeper\.log"):
-        await client.connect(str(tmp_path))
-    assert (tmp_path / "keeper.log").read_text() == "broken"
-    assert (tmp_path / "keeper.log").stat().st_mode & 0o777 == 0o600
-
-
-async def test_a_keeper_that_says_nothing_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PROGRAM", "import time; time.sleep(600)")
-    monkeypatch.setattr(module, "START_SECONDS", 0.0)
-    monkeypatch.setattr(module, "_dial", lambda _folder: None)
-    with pytest.raises(KeeperError, match="did not start"):
-        await module.start_keeper(str(tmp_path))
-
-
-async def test_a_log_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "keeper.log").mkdir()
-    with pytest.raises(KeeperError, match=r"cannot write .*/keeper\.log: Is a directory"):
-        await module.start_keeper(str(tmp_path))
-
-
-async def test_a_python_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.sys, "executable", str(tmp_path / "no-python"))
-    with pytest.raises(KeeperError, match=r"could not be started: .*No such file"):
-        await module.start_keeper(str(tmp_path))
-
-
-async def test_one_that_another_host_has_just_started_will_do(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(module, "_PROGRAM", "pass")
-    await module.start_keeper(str(tmp_path))
 
 
 # --- the fake that other tests use, and the real thing ------------------------------------------------------------

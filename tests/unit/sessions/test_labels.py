@@ -40,6 +40,11 @@ def test_a_label_comes_back_as_it_was() -> None:
     assert decode_label(encode_label(plain)) == plain
 
 
+def test_a_directory_that_is_no_utf8_comes_back_too() -> None:
+    label = Label("id", "agent", "/srv/caf\udce9", 1, 2, composer={"draft": "\ud83d"})
+    assert decode_label(encode_label(label)) == label
+
+
 def test_a_label_of_a_later_version_is_read_without_what_is_unknown() -> None:
     fields = json.loads(encode_label(full())) | {"v": 2, "colour": "red"}
     assert decode_label(json.dumps(fields).encode()) == full()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 import tty
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
 import pytest
@@ -19,7 +19,7 @@ from tests.support.sessions import until
 
 from switchboard.sessions import pty as module
 from switchboard.sessions.keeper.ring import Ring, memory_size
-from switchboard.sessions.pty import READ_BYTES, READS_PER_TURN, Pty
+from switchboard.sessions.pty import ALL_BYTES, READ_BYTES, READS_PER_TURN, Pty
 
 
 class Rig:
@@ -98,34 +98,51 @@ async def test_nothing_is_read_before_the_start_and_starting_twice_is_once(rig: 
     assert rig.output == [(0, b"early")]
 
 
+def endless(size: int, sizes: list[int]) -> Callable[[int, tuple[memoryview]], int]:
+    """A terminal that gives `size` bytes at each read; `sizes` gets how much room each read had."""
+
+    def read(_descriptor: int, parts: tuple[memoryview]) -> int:
+        (part,) = parts
+        sizes.append(len(part))
+        count = min(size, len(part))
+        part[:count] = b"y" * count
+        return count
+
+    return read
+
+
 async def test_one_terminal_reads_so_much_in_a_turn_and_no_more(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
-
-    def endless(_descriptor: int, parts: list[memoryview]) -> int:
-        sizes.append(sum(map(len, parts)))
-        parts[0][:100] = b"y" * 100
-        return 100
-
-    monkeypatch.setattr(os, "readv", endless)
+    rig = Rig(capacity=512 * 1024)
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "readv", endless(READ_BYTES - 1, sizes))
     rig.pty._readable()
-    assert sizes == [READ_BYTES] * READS_PER_TURN
-    assert rig.output == [(0, b"y" * 100 * READS_PER_TURN)]
+    assert len(sizes) == READS_PER_TURN
+    assert min(sizes) >= READ_BYTES
+    assert rig.output == [(0, b"y" * (READ_BYTES - 1) * READS_PER_TURN)], "told once, after all of it"
+    rig.close()
 
 
-async def test_more_than_the_ring_holds_is_reported_as_far_as_it_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("size", "reads"), [(ALL_BYTES - 1, 1), (ALL_BYTES, READS_PER_TURN)])
+async def test_after_a_short_read_nothing_more_is_expected(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, size: int, reads: int
+) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "readv", endless(size, sizes))
+    rig.pty._readable()
+    assert len(sizes) == reads
+    rig.pty._readable()
+    assert rig.ring.head == 2 * reads * size
+
+
+async def test_a_turn_takes_a_quarter_of_a_small_ring_and_all_of_it_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rig = Rig(capacity=4096)
-
-    def full(_descriptor: int, parts: list[memoryview]) -> int:
-        for part in parts:
-            part[:] = b"z" * len(part)
-        return sum(map(len, parts))
-
-    monkeypatch.setattr(os, "readv", full)
-    rig.pty._readable()
-    ((seq, data),) = rig.output
-    assert rig.ring.head == READS_PER_TURN * 1024  # a quarter of the ring at a time
-    assert seq == rig.ring.tail > 0
-    assert data == b"z" * (rig.ring.head - seq)
+    monkeypatch.setattr(os, "readv", endless(READ_BYTES, []))
+    for turn in range(1, 8):
+        rig.pty._readable()
+        assert rig.ring.head == turn * 1024
+    assert rig.output == [(turn * 1024, b"y" * 1024) for turn in range(7)]
     rig.close()
 
 
@@ -152,14 +169,10 @@ async def test_draining_reads_what_is_there_now(rig: Rig) -> None:
 
 
 async def test_draining_reads_up_to_its_limit(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(_descriptor: int, parts: list[memoryview]) -> int:
-        parts[0][:100] = b"y" * 100
-        return 100
-
     rig.pty.start()
-    monkeypatch.setattr(os, "readv", endless)
+    monkeypatch.setattr(os, "readv", endless(1000, []))
     rig.pty.drain(5000)
-    assert 5000 <= rig.ring.head <= 5000 + 100 * READS_PER_TURN
+    assert 5000 <= rig.ring.head <= 5000 + 1000 * READS_PER_TURN
 
 
 async def test_draining_a_terminal_that_hangs_up_ends(rig: Rig) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.recorded_streams import AGENT_START, AGENT_TURN, EDITOR, STREAMS
 
-from switchboard.sessions.replay import blank_queries, quiet, strip_queries
+from switchboard.sessions.replay import STEP_BYTES, Quieting, blank_queries, quiet, strip_queries
 from switchboard.sessions.sequences import SequenceReader
 from switchboard.sessions.vocabulary import Bell, Osc, Query
 
@@ -139,3 +139,27 @@ def test_what_happens_once_does_not_happen_again() -> None:
 def test_quiet_leaves_plain_output_alone() -> None:
     data = b"text \x1b[31mred\x1b[0m"
     assert quiet(data) is data
+
+
+ONCE = [b"\x07", b"\x07\x07", b"\x1b]9;done\x07", b"\x1b]52;c;QQ==\x1b\\", b"\x1b]777;notify;a;b\x07"]
+
+
+@given(
+    st.lists(st.sampled_from([*QUERIES, *ONCE, b"text", b"\x1b[31m", b"\x1b]0;t\x07", b"\x1b", b"\x1b]", b"\xc2"])),
+    st.integers(1, 9),
+)
+@settings(max_examples=300, deadline=None)
+def test_steps_come_to_the_same(parts: list[bytes], size: int) -> None:
+    data = b"".join(parts)
+    quieting = Quieting(data)
+    while quieting.step(size):
+        pass
+    assert quieting.data == quiet(data)
+    assert not any(isinstance(event, (Bell, Query)) for event in SequenceReader().feed(quieting.data))
+
+
+def test_a_long_replay_takes_several_steps() -> None:
+    quieting = Quieting(b"a\x07" * STEP_BYTES)
+    assert [quieting.step() for _ in range(2)] == [True, False]
+    assert quieting.data == b"a\0" * STEP_BYTES
+    assert not Quieting(b"").step()

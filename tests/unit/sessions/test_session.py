@@ -7,7 +7,7 @@ import os
 import select
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from tests.support.fake_clock import START
@@ -546,6 +546,26 @@ async def test_a_text_that_was_not_taken_is_what_an_interrupted_delivery_leaves(
         assert session.interrupted is None
 
 
+async def test_a_text_that_was_not_taken_joins_a_draft_that_only_a_person_ends() -> None:
+    with hosted() as stand:
+        session = stand.session
+        session.start()
+        session.type(b"abc")
+        session.untaken(b"hello", START)
+        assert session.facts.value.composer == ComposerView(8, START)
+        assert (session.interrupted, stand.seen.interrupted, kept(stand).delivery) == (None, 0, None)
+        with adopted_from(stand) as successor:
+            assert successor.session.facts.value.composer == ComposerView(8, START)
+
+
+async def test_a_new_id_is_stamped() -> None:
+    with hosted() as stand:
+        assert stand.session.facts.value.rekeyed_at == 0
+        stand.clock.sleep(3)
+        stand.session.rekeyed("another")
+        assert stand.session.facts.value.rekeyed_at == START + 3000
+
+
 async def test_the_label_names_the_request_from_its_first_byte_until_it_is_answered() -> None:
     with hosted() as stand:
         stand.session.start()
@@ -563,6 +583,22 @@ async def test_the_label_names_the_request_from_its_first_byte_until_it_is_answe
                 assert successor.session.label.request == "a.json"
         assert kept(stand).request is None
         stand.session.type(b"x")
+        assert kept(stand).request is None
+
+
+async def test_the_label_goes_on_naming_a_request_that_ends_without_an_answer() -> None:
+    with hosted() as stand:
+        stand.session.start()
+        with suppress(LookupError), stand.session.working_for("a.json"):
+            async with stand.session.line() as line:
+                text = asyncio.create_task(line.write(b"hello", yes))
+                await asyncio.sleep(0)
+                stand.terminal.typed(5)
+                await stand.clock.run(finish(text))
+                await line.write(b"\r", yes)
+            raise LookupError
+        assert kept(stand).request == "a.json"
+        stand.session.answered()
         assert kept(stand).request is None
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from switchboard.store.sqlite import KEEP_LAUNCHES_MS, LaunchRecord, Store, StoreError
+from switchboard.store.sqlite import BUSY_MS, KEEP_LAUNCHES_MS, START_BUSY_MS, LaunchRecord, Store, StoreError
 
 NOW = 1_800_000_000_000
 
@@ -104,6 +105,44 @@ def test_ended_starts_are_forgotten_after_three_months(path: Path, store: Store)
             store.launch_ended(generation, generation, NOW)
     Store(str(path), NOW).close()
     assert rows(path, "select generation from launch order by generation") == [(2,), (3,)]
+
+
+# --- other programs ------------------------------------------------------------------------------------------------
+
+
+def test_another_program_that_writes_holds_up_a_statement_for_a_moment_only(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard.store.sqlite.BUSY_MS", 1)
+    store = Store(str(path), NOW)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin immediate")
+    begin = time.monotonic()
+    with pytest.raises(StoreError, match="locked"):
+        store.set_name("one", "a name")
+    assert time.monotonic() - begin < START_BUSY_MS / 2000
+    assert store.names() == {}
+    other.execute("rollback")
+    store.set_name("one", "a name")
+    assert store.names() == {"one": "a name"}
+    other.close()
+    store.close()
+
+
+def test_a_start_waits_longer_for_another_program(path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    connect = sqlite3.connect
+
+    def note(database: str, **options: Any) -> sqlite3.Connection:
+        waits.append(options["timeout"])
+        return connect(database, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", note)
+    later = Store(str(path), NOW)
+    assert waits == [START_BUSY_MS / 1000]
+    assert BUSY_MS <= 250
+    assert later._connection.execute("pragma busy_timeout").fetchall() == [(BUSY_MS,)]
+    later.close()
 
 
 # --- the file -----------------------------------------------------------------------------------------------------

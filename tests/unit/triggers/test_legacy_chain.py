@@ -373,10 +373,20 @@ def busy_with_transcript(stage: Stage) -> None:
 async def test_pending_reaction() -> None:
     stage = Stage()
     busy_with_transcript(stage)
-    stage.when("\r", after=9000, status="idle")
+    entry = transcript((stage.stamp(8000), "one"))
+    stage.when("\r", after=9000, status="idle", transcript=entry)
     result = await stage.ask({"chain": [{"command": "one"}], "timeout_ms": 60_000})
     has(steps(result)[0], submitted="confirmed", confirm_source="descriptor", submit_retries=0, submit_confirmed=True)
     has(result, ok=True, total_waited_ms=9000)
+
+
+async def test_pending_the_reaction_of_a_cli_whose_transcript_does_not_show_the_step_is_the_end_of_other_work() -> None:
+    stage = Stage()
+    busy_with_transcript(stage)
+    stage.when("\r", after=9000, status="idle")
+    result = await stage.ask({"chain": [{"command": "one"}], "timeout_ms": 60_000})
+    has(result, error="step not confirmed", submitted="assumed")
+    assert stage.elapsed == 30_050
 
 
 async def test_pending_own_entry_in_a_closed_turn() -> None:
@@ -453,10 +463,11 @@ async def test_compact_then_a_step() -> None:
     stage = Stage()
     stage.show(status=CliStatus("idle", stage.stamp(-9000)), transcript=transcript())
     stage.when("\r", after=30, status="busy", busy=True)
-    boundary = transcript(boundaries=(("new", stage.stamp(130_000), True),))
-    stage.at(130_000, transcript=boundary)
+    compacted = ("new", stage.stamp(130_000), True)
+    stage.at(130_000, transcript=transcript(boundaries=(compacted,)))
     stage.at(130_100, busy=False, status="idle")
-    stage.when("\r", nth=2, after=10, status="busy")
+    entry = (stage.stamp(130_750), "two")
+    stage.when("\r", nth=2, after=10, status="busy", transcript=transcript(entry, boundaries=(compacted,)))
     result = await stage.ask(COMPACT_FIRST)
     has(result, ok=True, compaction_observed=True, submitted="confirmed")
     has(steps(result)[0], compaction_observed=True, confirm_source="compact_boundary", idle_source="descriptor")

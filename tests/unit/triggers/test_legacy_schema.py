@@ -35,6 +35,34 @@ def test_row_7_a_null_body_is_internal() -> None:
 
 
 @pytest.mark.parametrize(
+    "below",
+    [
+        {},
+        {"sessionId": ""},
+        {"sessionId": S, "wait": "later"},
+        {"sessionId": S, "command": "x"},
+        {"sessionId": S, "key": "Escape"},
+        {"sessionId": S, "timeout_ms": 0},
+        {"sessionId": S, "expectedCwd": None},
+    ],
+    ids=["row 8, absent", "row 8, empty", "row 9", "row 10", "row 10, key", "row 18", "row 19"],
+)
+def test_row_7_a_null_step_is_internal_and_comes_before_everything_below(below: dict[str, Any]) -> None:
+    found = session_id_of({**below, "chain": [{"command": ""}, None, {"command": "x"}]})
+    assert found == Refusal("internal error: step[1] is null, not an object", steps_total=3, internal=True)
+
+
+def test_row_7_a_null_step_comes_before_the_number_of_steps() -> None:
+    found = session_id_of({"sessionId": S, "chain": [None] * 21})
+    assert isinstance(found, Refusal)
+    assert (found.error, found.steps_total) == ("internal error: step[0] is null, not an object", 21)
+
+
+def test_row_7_null_elsewhere_is_for_the_rows_below() -> None:
+    assert session_id_of({"sessionId": S, "chain": [[None]], "command": None}) == S
+
+
+@pytest.mark.parametrize(
     ("body", "echo"),
     [
         ({}, None),
@@ -175,12 +203,6 @@ GOOD = {"command": "x"}
 )
 def test_row_17_steps(step: Any, error: str) -> None:
     assert refusal({"chain": [GOOD, step, {}]}) == Refusal(error, steps_total=3)
-
-
-def test_row_7_a_null_step_is_internal() -> None:
-    found = refusal({"chain": [GOOD, None]})
-    assert found.error.startswith("internal error: ")
-    assert (found.internal, found.steps_total) == (True, 2)
 
 
 def test_row_17_a_step_may_have_its_own_time() -> None:

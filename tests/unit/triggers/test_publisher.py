@@ -10,8 +10,10 @@ from tests.support.fake_clock import FakeClock
 
 from switchboard.common.settings import TriggerSettings
 from switchboard.delivery.desk import Desk
+from switchboard.triggers.outlet import Outlet
 from switchboard.triggers.publisher import Publisher
 from switchboard.triggers.results import Result
+from switchboard.triggers.say import Problems, Reporter, Silent
 from switchboard.triggers.spool import Spool
 
 
@@ -35,7 +37,9 @@ class Failing(Spool):
 def publisher(folder: Path, failures: int) -> tuple[Failing, Publisher]:
     clock = FakeClock()
     spool = Failing(folder, failures, clock)
-    return spool, Publisher(spool, Desk(clock, TriggerSettings({})))
+    desk = Desk(clock, TriggerSettings({}))
+    outlet = Outlet(spool, desk, Reporter(Silent()), lambda: None, Problems(lambda _problem: None))
+    return spool, Publisher(spool, desk, outlet)
 
 
 @pytest.mark.parametrize(("failures", "at"), [(0, [0]), (1, [0, 10]), (5, [0, 10, 30, 70, 150, 310])])

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.full_disk import FullDisk
 
 from switchboard.triggers.spool import Look, Spool, SpoolError
 
@@ -119,6 +120,24 @@ def test_publishing_fails_where_a_folder_has_the_results_place(spool: Spool) -> 
     Path(spool.results, "a.result.json").mkdir()
     with pytest.raises(OSError, match="directory"):
         spool.publish("a", b"{}\n")
+
+
+@pytest.mark.parametrize("takes", [0, 2], ids=["nothing", "half of it"])
+def test_a_full_disk_leaves_no_half_result(spool: Spool, monkeypatch: pytest.MonkeyPatch, takes: int) -> None:
+    spool.publish("a", b"one\n")
+    disk = FullDisk(Path(spool.results), monkeypatch)
+    disk.full, disk.takes = True, takes
+    with pytest.raises(OSError, match="No space left"):
+        spool.publish("a", b"two\n")
+    assert os.listdir(spool.results) == ["a.result.json"]
+    assert Path(spool.results, "a.result.json").read_bytes() == b"one\n"
+
+
+def test_a_rename_that_fails_leaves_no_half_result(spool: Spool) -> None:
+    Path(spool.results, "a.result.json").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        spool.publish("a", b"{}\n")
+    assert os.listdir(spool.results) == ["a.result.json"]
 
 
 def test_removing(spool: Spool) -> None:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from switchboard.page import messages
 from switchboard.page.messages import Done, HostMessage, OpenSession, SessionInfo, TriggerActivity
+from switchboard.page.reasons import LIVE_ELSEWHERE
 from switchboard.page.terminal import asking
 from switchboard.page.terminal.actions import SessionActions
 from switchboard.page.terminal.asking import Answer, End, Line, NewFolder, NewName, NewProfile, OpenAnyway, YesNo
@@ -27,9 +28,6 @@ from switchboard.page.terminal.text import absolute, plain
 
 KEPT_TRIGGERS = 20
 """Trigger activities remembered: more than any screen shows."""
-
-LIVE_ELSEWHERE = "session live elsewhere"
-"""The host's reason for not opening what another process runs: the one refusal that a person may overrule."""
 
 MAX_PATH = 4096
 """Longest path the schema carries, in characters."""

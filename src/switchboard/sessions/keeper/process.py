@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import mmap
 import os
 import selectors
@@ -24,6 +23,7 @@ from switchboard.common.frames import FrameError, FrameReader
 from switchboard.common.peers import peer_is_us
 from switchboard.sessions.keeper import protocol
 from switchboard.sessions.keeper.child import SpawnError, make_ring, spawn, start_identity
+from switchboard.sessions.keeper.folder import clear, listen, take_lock
 from switchboard.sessions.keeper.ring import Ring
 
 READ_BYTES = 16 * 1024
@@ -31,8 +31,6 @@ READ_BYTES = 16 * 1024
 
 SEND_SECONDS = 5.0
 """A host that does not take a message for so long is given up."""
-
-LOCK_SECONDS = 3
 
 EXITED_SECONDS = 60.0
 """Sessions that ended while no host was there are kept so long for one that comes back: exit status and last words."""
@@ -371,29 +369,19 @@ class HostConnection:
 
 
 def main(folder: str) -> int:
-    """Run a keeper on `<folder>/keeper.sock` until it is done; ended by SIGALRM when another keeper lives there."""
-    lock = os.open(os.path.join(folder, "keeper.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    # A keeper that was just killed still holds the lock for a moment. One that lives never lets it go, and then the
-    # alarm ends us: whoever started us finds that one instead.
-    signal.alarm(LOCK_SECONDS)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    signal.alarm(0)
-    os.ftruncate(lock, 0)
-    os.write(lock, b"%d\n" % os.getpid())
-    path = os.path.join(folder, "keeper.sock")
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    with socket.socket(socket.AF_UNIX) as listener:
-        previous = os.umask(0o177)
-        try:
-            listener.bind(path)
-        finally:
-            os.umask(previous)
-        listener.listen(8)
-        # Said on standard output, which the host reads to know that it may connect.
+    """Run a keeper on `<folder>/keeper.sock` until it is done; ended by SIGALRM when another keeper lives there.
+
+    The first line on standard output is for the host that starts it: `ready`, or `failed` and why.
+    """
+    try:
+        take_lock(folder)
+        listener = listen(folder)
+    except OSError as error:
+        print(f"failed {error.filename or folder}: {error.strerror or error}", flush=True)
+        return 1
+    with listener:
         print("ready", flush=True)
         sys.stdout.close()
         Keeper(listener, folder).run()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+        clear(folder)
     return 0

@@ -65,6 +65,9 @@ class Ring:
             self._words.release()  # else the memory could not be unmapped
             self._memory.release()
             raise RingError("this memory holds no ring of a known layout")
+        self._slots = [
+            self._memory[start : start + _SLOT_HEADER].cast("Q") for start in (HEADER_BYTES, HEADER_BYTES + LABEL_BYTES)
+        ]
         self.capacity: int = self._words[_W_CAPACITY]
         base = HEADER_BYTES + 2 * LABEL_BYTES
         self._data = self._memory[base : base + self.capacity]
@@ -73,6 +76,8 @@ class Ring:
         """Let go of the memory, so that its owner may unmap it. The ring is not usable afterwards."""
         self._data.release()
         self._words.release()
+        for words in self._slots:
+            words.release()
         self._memory.release()
 
     # --- output ---
@@ -142,36 +147,28 @@ class Ring:
         """Put a new label in force. Raises `LabelTooLongError`."""
         if len(label) > MAX_LABEL:
             raise LabelTooLongError(f"a label of {len(label)} bytes, over the limit of {MAX_LABEL}")
-        versions = [self._slot_version(0), self._slot_version(1)]
+        versions = [words[0] for words in self._slots]
         slot = 0 if versions[0] <= versions[1] else 1
-        start = HEADER_BYTES + slot * LABEL_BYTES
-        words = self._memory[start : start + _SLOT_HEADER].cast("Q")
+        start = HEADER_BYTES + slot * LABEL_BYTES + _SLOT_HEADER
+        words = self._slots[slot]
         words[0] = 0
-        self._memory[start + _SLOT_HEADER : start + _SLOT_HEADER + len(label)] = label
+        self._memory[start : start + len(label)] = label
         words[1] = len(label)
         words[2] = zlib.crc32(label)
         words[0] = max(versions) + 1
 
     def load_label(self) -> bytes:
         """Return the label in force; empty when none was stored."""
-        slots = sorted((0, 1), key=self._slot_version, reverse=True)
-        for slot in slots:
+        for slot in sorted((0, 1), key=lambda slot: self._slots[slot][0], reverse=True):
             label = self._slot_label(slot)
             if label is not None:
                 return label
         return b""
 
-    def _slot_version(self, slot: int) -> int:
-        start = HEADER_BYTES + slot * LABEL_BYTES
-        return int.from_bytes(self._memory[start : start + 8], "little")
-
     def _slot_label(self, slot: int) -> bytes | None:
-        if self._slot_version(slot) == 0:
+        version, length, checksum, _ = self._slots[slot]
+        if version == 0 or length > MAX_LABEL:
             return None
-        start = HEADER_BYTES + slot * LABEL_BYTES
-        words = self._memory[start : start + _SLOT_HEADER].cast("Q")
-        length = words[1]
-        if length > MAX_LABEL:
-            return None
-        label = bytes(self._memory[start + _SLOT_HEADER : start + _SLOT_HEADER + length])
-        return label if zlib.crc32(label) == words[2] else None
+        start = HEADER_BYTES + slot * LABEL_BYTES + _SLOT_HEADER
+        label = bytes(self._memory[start : start + length])
+        return label if zlib.crc32(label) == checksum else None

@@ -1,0 +1,220 @@
+"""Where results go out (driver): while none can be published, nothing new is begun, and what is done waits.
+
+Theory of operation. The outlet is open or blocked. It is blocked when the folder of results takes no file at all (a
+full disk, a folder that is none, one that may not be written). Requests that come while it is blocked stay in their
+folder; those under way wait with their result until it is open, and keep their file and their session's turn meanwhile.
+It is looked at again after a quarter of a second, then twice as late each time, and when a request arrives. Nothing in
+the system tells that a disk has room again, so this is the one thing that is asked for repeatedly, and only while
+something waits for it.
+
+A result that only its own place refuses (a folder stands there) blocks nothing: its request is removed, because
+nothing may be done twice, and it is kept in memory and tried again in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container
+
+from switchboard.common.clock import Timer
+from switchboard.delivery.desk import Desk
+from switchboard.triggers.admission import REQUEST_SUFFIX
+from switchboard.triggers.room import Room
+from switchboard.triggers.say import Problems, Reporter
+from switchboard.triggers.spool import Spool
+
+FIRST_LOOK_MS = 250
+LAST_LOOK_MS = 10_000
+ARRIVAL_LOOK_MS = 1_000
+"""An arriving request makes it look again, unless the last look is not that old."""
+
+MAX_KEPT = 64
+"""Results kept, each a few hundred bytes; beyond that the oldest is given up."""
+
+
+class Outlet:
+    """Publishes what could not be published at first. `resume` is called when requests may be begun again."""
+
+    def __init__(
+        self,
+        spool: Spool,
+        desk: Desk,
+        say: Reporter,
+        resume: Callable[[], object],
+        problems: Problems,
+    ) -> None:
+        self._spool = spool
+        self._room = Room(spool.results)
+        self._clock = desk.clock
+        self._say = say
+        self._resume = resume
+        self._problems = problems
+        self._open = asyncio.Event()
+        self._open.set()
+        self._kept: dict[str, tuple[bytes, str]] = {}
+        self._unnameable: dict[str, None] = {}
+        self._timer: Timer | None = None
+        self._delay = FIRST_LOOK_MS
+        self._looked_at = 0
+
+    @property
+    def blocked(self) -> bool:
+        """Whether no result could be published at the last look."""
+        return not self._open.is_set()
+
+    # --- requests ---
+
+    def is_open(self) -> bool:
+        """Whether a request may be begun: whether its result could be published, as far as that can be told."""
+        if not self.blocked:
+            obstacle = self._room.obstacle()
+            if obstacle is None:
+                return True
+            self._block(obstacle)
+        elif self._clock.now() >= self._looked_at + ARRIVAL_LOOK_MS:
+            self._look()
+        return not self.blocked
+
+    def takes(self, name: str) -> bool:
+        """Whether a request of that name can have a result; says so once when it cannot."""
+        if self._room.takes(name.removesuffix(REQUEST_SUFFIX)):
+            return True
+        if name not in self._unnameable:
+            self._unnameable[name] = None
+            self._say.warning(f"{name!r} is left alone: {self._too_long()}")
+            self._tell_names()
+        return False
+
+    def gone(self, name: str) -> None:
+        """That name stands for no request any more."""
+        if name in self._unnameable:
+            del self._unnameable[name]
+            self._tell_names()
+
+    def only(self, names: Container[str]) -> None:
+        """No other names are there any more."""
+        for name in [name for name in self._unnameable if name not in names]:
+            self.gone(name)
+
+    # --- results ---
+
+    def published(self, stem: str) -> None:
+        """A result has come into its place: an older one that is kept must not replace it."""
+        if self._kept and self._kept.pop(stem, None) is not None:
+            self._tell_kept()
+
+    def is_stuck(self) -> bool:
+        """A result could not be published: whether that is so for all of them."""
+        if not self.blocked and (obstacle := self._obstacle()) is not None:
+            self._block(obstacle)
+        return self.blocked
+
+    async def opened(self) -> None:
+        """Return when results can be published again, or when the time to wait for that is over."""
+        await self._open.wait()
+
+    def keep(self, stem: str, data: bytes, failure: OSError) -> None:
+        """Keep a result that only its own place refuses."""
+        self._kept.pop(stem, None)
+        if len(self._kept) >= MAX_KEPT:
+            self._lost(next(iter(self._kept)))
+        self._kept[stem] = data, failure.strerror or str(failure)
+        if self._timer is None:
+            self._look_later()
+        self._tell_kept()
+
+    def stop(self) -> None:
+        """The end is near: nobody waits any more."""
+        self._open.set()
+
+    def close(self) -> None:
+        """Publish what is kept, if it can be done now; say what is lost otherwise. Harmless when repeated."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._publish_kept()
+        for stem in list(self._kept):
+            self._lost(stem)
+
+    # --- looking again ---
+
+    def _block(self, obstacle: str) -> None:
+        self._open.clear()
+        self._looked_at = self._clock.now()
+        self._say.error(self._tell_obstacle(obstacle))
+        self._look_later()
+
+    def _look(self) -> None:
+        self._looked_at = self._clock.now()
+        obstacle = self._obstacle()
+        if obstacle is not None and not self.blocked:
+            self._block(obstacle)
+            return
+        was_blocked = self.blocked
+        if obstacle is not None:
+            self._tell_obstacle(obstacle)
+        else:
+            self._open.set()
+            self._publish_kept()
+        self._look_later()
+        if was_blocked and not self.blocked:
+            self._say.info("results can be published again")
+            self._problems.set("results", None)
+            self._resume()
+
+    def _look_later(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self.blocked and not self._kept:
+            self._delay = FIRST_LOOK_MS
+            return
+        self._timer = self._clock.call_at(self._clock.now() + self._delay, self._look)
+        self._delay = min(self._delay * 2, LAST_LOOK_MS)
+
+    def _obstacle(self) -> str | None:
+        """What speaks against publishing anything, found out by writing a file."""
+        obstacle = self._room.obstacle()
+        if obstacle is None and (failure := self._room.try_out()) is not None:
+            obstacle = f"{self._spool.results} takes no file ({failure.strerror or failure})"
+        return obstacle
+
+    def _publish_kept(self) -> None:
+        for stem, (data, _) in list(self._kept.items()):
+            if self._publish(stem, data) is None:
+                del self._kept[stem]
+                self._say.info(f"{stem!r}: its result is published now")
+        self._tell_kept()
+
+    def _publish(self, stem: str, data: bytes) -> OSError | None:
+        try:
+            self._spool.publish(stem, data)
+        except OSError as error:
+            return error
+        return None
+
+    def _lost(self, stem: str) -> None:
+        _, failure = self._kept.pop(stem)
+        self._say.error(f"{stem!r}: its result is lost ({failure}); this log has its outcome")
+
+    # --- what a person is told ---
+
+    def _tell_obstacle(self, obstacle: str) -> str:
+        text = f"results of triggers cannot be published, so requests wait in their folder: {obstacle}"
+        self._problems.set("results", text)
+        return text
+
+    def _tell_kept(self) -> None:
+        for stem, (_, failure) in self._kept.items():
+            text = f"the result of trigger {stem!r} cannot be published ({failure}) and is kept in memory"
+            break
+        else:
+            text = None
+        self._problems.set("kept", text)
+
+    def _tell_names(self) -> None:
+        name = next(iter(self._unnameable), None)
+        self._problems.set("names", None if name is None else f"trigger {name!r} is left alone: {self._too_long()}")
+
+    def _too_long(self) -> str:
+        return f"no result can be named after it, rename it to at most {self._room.longest_stem()} bytes and .json"
