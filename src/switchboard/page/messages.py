@@ -23,7 +23,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-# One name for everything that goes over the wire.
+# One name for all of it.
 from switchboard.page.action_messages import SessionAction as SessionAction
 from switchboard.page.action_messages import SessionActionResult as SessionActionResult
 from switchboard.page.byte_frames import MAX_INPUT as MAX_INPUT
@@ -40,7 +40,6 @@ PROTOCOL = 1
 
 MAX_MESSAGE = 256 * 1024
 """Largest frame a page may send, in bytes. Terminal input above `MAX_INPUT` is cut into several frames by the page."""
-
 # --- what a page says --------------------------------------------------------------------------------------------
 
 

@@ -67,7 +67,7 @@ class RequestHandler:
         """Requests that wait for their session's turn are answered now."""
         self._fifo.close()
 
-    def interrupted_names(self) -> list[str]:
+    def interrupted_names(self) -> set[str]:
         """The names whose actions an earlier host had begun, whether or not their files are still there."""
         return self._versioned.interrupted_names()
 

@@ -41,18 +41,26 @@ class VersionedHandler:
         say: Reporter,
     ) -> None:
         self._files = ActionFiles(spool, desk.clock, say)
+        self._interrupted: set[str] | None = None
         self._admission = admission
         self._teller = teller
         self._say = say
         limiter = Limiter(desk.clock.now())
         self._bench = None if house is None else Bench(house, desk, fifo, spool, say, limiter)
 
-    def interrupted_names(self) -> list[str]:
-        """The file names of the actions that an earlier host had begun. For the start only."""
-        return [f"{stem}{REQUEST_SUFFIX}" for stem in self._files.interrupted_names()]
+    def interrupted_names(self) -> set[str]:
+        """The file names of the actions that an earlier host had begun, and nobody has looked at since.
+
+        Some have no file any more. The first call is the one that looks, before this host has begun any of its own.
+        """
+        if self._interrupted is None:
+            self._interrupted = {f"{stem}{REQUEST_SUFFIX}" for stem in self._files.interrupted_names()}
+        return self._interrupted
 
     async def is_open(self, name: str) -> bool:
         """Whether a request is to be worked on. One that was done or begun before is answered, and is not."""
+        if self._interrupted is not None:
+            self._interrupted.discard(name)
         fate = await self._files.look_up(_stem(name))
         self._settled(name, fate)
         return fate is Fate.WORK

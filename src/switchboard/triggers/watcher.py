@@ -77,8 +77,6 @@ class TriggerWatcher:
         self._watch: Watch | None = None
         self._intakes: dict[str, Intake] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._interrupted: set[str] = set()
-        """Requests that an earlier host had begun and nobody has looked at yet; some have no file any more."""
 
     @property
     def problem(self) -> str | None:
@@ -109,7 +107,6 @@ class TriggerWatcher:
             self._cannot_start(f"the triggers folder {self._spool.folder} cannot be watched: {error.strerror or error}")
             return
         self._say.info(f"watching {self._spool.folder}")
-        self._interrupted.update(self._handler.interrupted_names())
         found = self._scan()
         if found is not None:
             # Also what cannot be begun yet (results cannot be published) is what was left.
@@ -174,7 +171,7 @@ class TriggerWatcher:
             self._say.once(f"the folder {self._spool.folder} cannot be listed: {error.strerror}")
             return None
         self._outlet.only(found)
-        for name in (*found, *(self._interrupted - found.keys())):
+        for name in (*found, *(self._handler.interrupted_names() - found.keys())):
             if name not in self._intakes:
                 self._offer(name, Arrival())
         return found
@@ -202,7 +199,6 @@ class TriggerWatcher:
         try:
             # Asked again for one that has waited. It stays in its folder, which is listed when the outlet opens.
             if self._outlet.is_open():
-                self._interrupted.discard(name)
                 await self._handler.handle(name, self._intakes[name])
         finally:
             del self._intakes[name]
