@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from switchboard.delivery.reasons import NOT_SENT
+from switchboard.delivery.reasons import KEYS_IN_TEXT, NOT_SENT
+from switchboard.delivery.typable import acts_as_key
 from switchboard.triggers.intake import stale
 from switchboard.triggers.progress import Step
 from switchboard.triggers.results import Result
@@ -56,6 +57,7 @@ class VersionedAction:
         work = self._work
         try:
             work.go_on()
+            self._is_text()
             work.tell("waiting")
             if work.request.session_id is not None:
                 await work.take_turn(work.request.session_id)
@@ -75,6 +77,12 @@ class VersionedAction:
     def failed(self, message: str) -> Result:
         """The result of a request that met a fault of ours."""
         return self._work.fault(message)
+
+    def _is_text(self) -> None:
+        """The contract's shape allows control characters. Typed, they are keys: Ctrl-C ends a turn, or the CLI."""
+        text = self._work.request.text
+        if text is not None and acts_as_key(text):
+            raise Refused(KEYS_IN_TEXT, error=NOT_SENT)
 
     def _still_fresh(self) -> None:
         """The request may have grown too old while it waited."""

@@ -11,6 +11,7 @@ from tests.support.lifecycle import CWD, ID, OTHER, House, MemorySession
 
 from switchboard.common.clock import sleep_until
 from switchboard.delivery.lifecycle import PageRefused
+from switchboard.delivery.reasons import KEYS_IN_TEXT, NOT_SENT
 from switchboard.triggers.v1_action import DEEDS
 from switchboard.triggers.v1_schema import Mode
 
@@ -255,3 +256,31 @@ async def test_a_page_that_knows_that_nothing_was_made_ends_the_doubt(house: Hou
     assert "uncertain" not in house.actions[0].broken_off("Switchboard is closing.")
     for _ in range(4):
         assert (await house.ask(NEW))["reason"] == "session open failed", "its token was not given back"
+
+
+# --- keys in a text ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["\x01", "\x03", "\x04", "\x08", "\x1a", "\x7f", "\x85", "\x9b"])
+@pytest.mark.parametrize(
+    "body",
+    [OPEN, {"action": "open", "new": {"project": CWD, "name": "n"}}, {"action": "stop", "sessionId": ID}],
+    ids=["open", "new", "stop"],
+)
+async def test_a_key_in_the_text_is_refused_before_anything_is_done(
+    house: House, body: dict[str, Any], key: str
+) -> None:
+    """Its shape is allowed. Typed, it would interrupt the CLI or erase what somebody has written."""
+    house.closed()
+    field = "before" if body["action"] == "stop" else "prompt"
+    result = await house.ask({**body, field: f"stop{key} here"})
+    assert (result["outcome"], result["reason"], result["error"]) == ("refused", KEYS_IN_TEXT, NOT_SENT)
+    assert (result["submitted"], result["wrote"], result["steps_total"]) == ("no", False, 1)
+    assert house.calls == []
+
+
+async def test_a_tab_is_text(house: House) -> None:
+    session = house.open_here()
+    turns(session)
+    assert (await house.ask({**PROMPT, "prompt": "a\tb"}))["ok"]
+    assert session.typed == b"a\tb\r"
