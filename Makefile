@@ -47,7 +47,7 @@ test-real: $(READY_TO_TEST) ## Drive the real Claude Code CLI, offline, against 
 	@tools/system-packages.sh real
 	$(PYTEST) tests/real_cli
 
-test-real-smoke: $(READY_TO_TEST) ## The four essential tests of `make test-real`
+test-real-smoke: $(READY_TO_TEST) ## The five essential tests of `make test-real`
 	@tools/system-packages.sh real
 	$(PYTEST) tests/real_cli -m smoke
 

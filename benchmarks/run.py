@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Run as a file, so the repository is not on the path yet; the host of the tests is used here too.
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import delivery, hosting, lookup, machine, page, starting  # noqa: E402 - after the path is set
+from benchmarks import actions, delivery, hosting, lookup, machine, page, starting  # noqa: E402 - after the path is set
 from benchmarks.figures import Figure, table  # noqa: E402 - after the path is set
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -23,7 +23,9 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure Switchboard; missed aims are told, and fail nothing.")
-    parser.add_argument("chapter", nargs="*", help="delivery, start, sessions, lookup, rest, page (default: all)")
+    parser.add_argument(
+        "chapter", nargs="*", help="delivery, actions, start, sessions, lookup, rest, page (default: all)"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, fewer sessions: to see that it works")
     parser.add_argument(
         "--seed-js",
@@ -34,6 +36,7 @@ def main() -> int:
     quick = options.quick
     chapters: dict[str, Callable[[], list[Figure]]] = {
         "delivery": lambda: delivery.measure(2 if quick else 8, options.seed_js),
+        "actions": lambda: actions.measure(1 if quick else 4),
         "start": lambda: starting.measure(3 if quick else 15),
         "sessions": lambda: asyncio.run(hosting.measure_sessions(5 if quick else 50)),
         "lookup": lambda: lookup.measure(50 if quick else 500, 1_000 if quick else 10_000, 5 if quick else 30),

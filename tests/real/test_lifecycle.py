@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.real.test_watch_host import CLI
 from tests.support.hosting import RunningHost, until
+from tests.support.lifecycle_host import asked, facts, listed, new, prompts, watch_page
 from tests.support.screens import Screen
 
 from switchboard.clis.procfs import ProcFs
@@ -41,40 +41,9 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 @pytest.fixture
 async def screen(stack: AsyncExitStack, host: RunningHost) -> Screen:
     """The page: it has drawn its list."""
-    made = Screen([sys.executable, "-c", CLI, "watch"], dict(host.environment), cwd=str(host.project))
-    shown = await stack.enter_async_context(made)
+    shown = await stack.enter_async_context(watch_page(host))
     await shown.shows("Press n to start a session")
     return shown
-
-
-async def asked(host: RunningHost, body: dict[str, Any], seconds: float = 30) -> dict[str, Any]:
-    return await host.result(host.trigger({"version": 1, **body}), seconds)
-
-
-async def new(host: RunningHost, prompt: str = "hello", name: str = "Errand") -> dict[str, Any]:
-    body = {"action": "open", "new": {"project": str(host.project), "name": name}, "prompt": prompt}
-    result = await asked(host, body)
-    assert result["ok"], result
-    return result
-
-
-def facts(result: dict[str, Any]) -> tuple[Any, ...]:
-    spawned = result.get("resumed", result.get("created"))
-    return result["outcome"], result["reason"], spawned, result["submitted"], result["wrote"], result["steps_total"]
-
-
-def prompts(host: RunningHost, session_id: str) -> list[str]:
-    """The prompts that the session's transcript records."""
-    (path,) = (host.root / "agent" / "projects").glob(f"*/{session_id}.jsonl")
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    texts = [row["message"]["content"] for row in rows if row["type"] == "user"]
-    return [text for text in texts if isinstance(text, str)]
-
-
-def listed(host: RunningHost, session_id: str) -> dict[str, Any]:
-    """The session in the list: the open one, or the newest that has ended."""
-    found = [session for session in host.sessions() if session["id"] == session_id]
-    return next((one for one in found if one["state"] == "open"), found[0])
 
 
 async def test_a_new_session_is_stopped_opened_again_and_stopped_after_a_note(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_cli.home import RealHome, build_home
+from tests.real_cli.host import RealHost
 from tests.real_cli.install import SMOKE_VERSION, VERSIONS, ensure_installed
 from tests.real_cli.terminal import PtyProgram
 from tests.support.messages_api import MessagesApi
@@ -94,6 +95,25 @@ def start_cli(claude: Path, home: RealHome, api: MessagesApi) -> Iterator[StartC
     yield start
     for program in running:
         program.close()
+
+
+@pytest.fixture
+def host(home: RealHome, claude: Path) -> Iterator[RealHost]:
+    """A host with the built-in settings."""
+    with real_host(home, claude) as running:
+        yield running
+
+
+def real_host(home: RealHome, claude: Path) -> RealHost:
+    """Return a host, not yet started, for that version of the CLI and that HOME."""
+    triggers, data = home.root / "triggers", home.root / "data"
+    environment = {
+        **home.environment(),
+        "SWITCHBOARD_CLAUDE": str(claude),
+        "SWITCHBOARD_TRIGGERS_DIR": str(triggers),
+        "SWITCHBOARD_DATA_DIR": str(data),
+    }
+    return RealHost(environment, triggers, data)
 
 
 @pytest.fixture

@@ -6,12 +6,15 @@ Only opening a session goes over the host's local socket, as the terminal page d
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 import uuid
@@ -23,6 +26,7 @@ from typing import Any, Final, Self, TypeVar
 from switchboard.cli.reach import socket_path
 from switchboard.page.local_client import request
 from switchboard.page.messages import Done, OpenSession
+from tests.real_cli.home import RealHome
 
 T = TypeVar("T")
 
@@ -59,7 +63,8 @@ class RealHost:
     def __exit__(self, *_: object) -> None:
         try:
             if self.process.poll() is None:
-                self.command("down", "--sessions")
+                ended = self.command("down", "--sessions")
+                assert ended.returncode == 0, ended.stderr + self.log()
                 self.process.wait(10)
         finally:
             self._end()
@@ -90,6 +95,11 @@ class RealHost:
         assert done.ok, done
         assert done.session is not None, done
         return self.session(done.session.id)
+
+    def set(self, key: str, value: str) -> None:
+        """Save a setting for every project (`permissionMode` null: the CLI's own settings decide, here: it asks)."""
+        done = self.command("config", "set", key, value)
+        assert done.returncode == 0, done.stderr
 
     # -- what a script does -------------------------------------------------------------------------------------
 
@@ -122,15 +132,25 @@ class RealHost:
         return done.returncode, json.loads(done.stdout)
 
     def drop(self, body: Mapping[str, Any], seconds: float = 40) -> dict[str, Any]:
-        """Put a trigger file into the folder as a script does (written aside, renamed) and return its result."""
+        """Publish a trigger and return its result."""
+        return self.result(self.publish(body), seconds)
+
+    def publish(self, body: Mapping[str, Any]) -> str:
+        """Put a trigger file into the folder as a script does (written aside, renamed); return its name."""
         name = str(uuid.uuid4())
         aside = self.triggers / f".{name}.tmp"
         aside.write_text(json.dumps(body))
         aside.rename(self.triggers / f"{name}.json")
-        result = self.triggers / "processed" / f"{name}.result.json"
-        until("a result", result.exists, seconds, self.log)
-        value: dict[str, Any] = json.loads(result.read_text())
-        assert not (self.triggers / f"{name}.json").exists()
+        return name
+
+    def has_result(self, name: str) -> bool:
+        return (self.triggers / "processed" / f"{name}.result.json").exists()
+
+    def result(self, name: str, seconds: float = 40) -> dict[str, Any]:
+        until("a result", lambda: self.has_result(name), seconds, self.log)
+        value: dict[str, Any] = json.loads((self.triggers / "processed" / f"{name}.result.json").read_text())
+        # The request goes once its result is there for good.
+        until("the request's removal", lambda: not (self.triggers / f"{name}.json").exists(), explain=self.log)
         return value
 
 
@@ -141,6 +161,23 @@ def until(what: str, predicate: Callable[[], T | None], seconds: float = 20, exp
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s\n{explain()}"
         time.sleep(_LOOK_AGAIN_S)
     return value
+
+
+def idle(host: RealHost, home: RealHome) -> dict[str, Any]:
+    """A new session at its first idle."""
+    session = host.open(home.project)
+    until_status(host, home, session, "idle")
+    return session
+
+
+def until_status(host: RealHost, home: RealHome, session: dict[str, Any], status: str) -> dict[str, Any]:
+    """The session's descriptor as soon as it says `status`."""
+
+    def reached() -> dict[str, Any] | None:
+        descriptor = home.descriptor(session["pid"])
+        return descriptor if descriptor and descriptor.get("status") == status else None
+
+    return until(f"status {status}", reached, explain=host.log)
 
 
 def end(pid: int) -> None:
@@ -158,3 +195,22 @@ def stalled(pid: int, seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.join()
+
+
+@contextlib.contextmanager
+def frozen(pid: int) -> Iterator[Callable[[], int]]:
+    """The process does nothing meanwhile, so that whatever is typed stays unread. Gives the number of such bytes."""
+    terminal = os.open(f"/proc/{pid}/fd/0", os.O_RDWR | os.O_NOCTTY)
+    asked = select.poll()
+    asked.register(terminal, select.POLLIN)
+
+    def unread() -> int:
+        asked.poll(0)  # the kernel brings a write to this side when it is asked, or a little later
+        return int(struct.unpack("i", fcntl.ioctl(terminal, termios.FIONREAD, bytes(4)))[0])
+
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield unread
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        os.close(terminal)

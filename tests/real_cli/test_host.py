@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.real_cli.conftest import Figure
+from tests.real_cli.conftest import Figure, real_host
 from tests.real_cli.home import RealHome, build_home
-from tests.real_cli.host import RealHost, end, stalled, until
+from tests.real_cli.host import RealHost, end, idle, stalled, until, until_status
 from tests.real_cli.text import exact_prompt
 from tests.support.messages_api import Gate, MessagesApi, Reply, ToolCall
 
@@ -20,34 +19,6 @@ STARTING = (
     "nothing was written"
 )
 DIALOG = "the CLI reports a dialog open (waiting); nothing was written into it"
-
-
-@pytest.fixture
-def host(home: RealHome, claude: Path, api: MessagesApi) -> Iterator[RealHost]:
-    triggers, data = home.root / "triggers", home.root / "data"
-    environment = {
-        **home.environment(),
-        "SWITCHBOARD_CLAUDE": str(claude),
-        "SWITCHBOARD_TRIGGERS_DIR": str(triggers),
-        "SWITCHBOARD_DATA_DIR": str(data),
-    }
-    with RealHost(environment, triggers, data) as running:
-        yield running
-
-
-def idle(host: RealHost, home: RealHome) -> dict[str, Any]:
-    """A new session at its first idle."""
-    session = host.open(home.project)
-    until_status(host, home, session, "idle")
-    return session
-
-
-def until_status(host: RealHost, home: RealHome, session: dict[str, Any], status: str) -> dict[str, Any]:
-    def reached() -> dict[str, Any] | None:
-        descriptor = home.descriptor(session["pid"])
-        return descriptor if descriptor and descriptor.get("status") == status else None
-
-    return until(f"status {status}", reached, explain=host.log)
 
 
 def delivered(code: int, result: dict[str, Any]) -> bool:
@@ -153,6 +124,7 @@ def test_cli_that_stalls_gets_text_and_enter_apart(host: RealHost, home: RealHom
 def test_trigger_during_a_permission_dialog_writes_nothing(
     host: RealHost, home: RealHome, api: MessagesApi, wait: str
 ) -> None:
+    host.set("permissionMode", "null")
     session = idle(host, home)
     call = ToolCall("Bash", {"command": "touch ran.txt", "description": "make a file"})
     api.answer("make the file", Reply("On it.", call))
@@ -177,14 +149,7 @@ def test_trigger_during_a_permission_dialog_writes_nothing(
 def test_trigger_during_the_trust_dialog_writes_nothing(claude: Path, api: MessagesApi, folder: Path) -> None:
     """The CLI reports nothing while it asks, and Enter picks "No, exit" (new) or "Yes" (old)."""
     home = build_home(folder, api.url, trusted=False)
-    triggers, data = home.root / "triggers", home.root / "data"
-    environment = {
-        **home.environment(),
-        "SWITCHBOARD_CLAUDE": str(claude),
-        "SWITCHBOARD_TRIGGERS_DIR": str(triggers),
-        "SWITCHBOARD_DATA_DIR": str(data),
-    }
-    with RealHost(environment, triggers, data) as host:
+    with real_host(home, claude) as host:
         session = host.open(home.project)
         result = host.drop({"sessionId": session["id"], "command": "hello there", "timeout_ms": 4000})
         assert (result["error"], result["reason"], result["wrote"]) == ("not sent", STARTING, False), result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,6 @@ from switchboard.page.messages import Done, StopSession
 from tests.real_cli.home import RealHome
 from tests.real_cli.host import RealHost, until
 from tests.support.messages_api import Gate, MessagesApi, Reply
-
-
-@pytest.fixture
-def host(home: RealHome, claude: Path) -> Iterator[RealHost]:
-    triggers, data = home.root / "triggers", home.root / "data"
-    environment = {
-        **home.environment(),
-        "SWITCHBOARD_CLAUDE": str(claude),
-        "SWITCHBOARD_TRIGGERS_DIR": str(triggers),
-        "SWITCHBOARD_DATA_DIR": str(data),
-    }
-    with RealHost(environment, triggers, data) as running:
-        yield running
 
 
 @pytest.mark.parametrize("how", ["stop", "down"])

@@ -14,13 +14,16 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from switchboard.common.clock import Instant
 from switchboard.triggers import spool as spool_module
 from switchboard.triggers.admission import Admission
 from switchboard.triggers.handler import RequestHandler
 from switchboard.triggers.intake import Intake
+from switchboard.triggers.lifecycle_port import HostedTarget, Stopping
 from switchboard.triggers.markers import decode_marker
+from switchboard.triggers.outlet import Outlet
 from switchboard.triggers.partial import Arrival
-from switchboard.triggers.say import Reporter
+from switchboard.triggers.say import Problems, Reporter
 from tests.support.crash_points import CrashPoints
 from tests.support.fake_clock import START
 from tests.support.lifecycle import ID, House, MemorySession
@@ -62,6 +65,8 @@ class ActionStory:
         self.prepare(house)
         if "spawn" in self.lines("journal") and house.sessions.find(ID) is None:
             house.open_here()
+        if "kill" in self.lines("journal"):
+            house.sessions.forget(ID)
         self._watch_the_world(house, points)
         handler = self._handler(house, points)
         names = [*handler.interrupted_names(), *(n for n in house.spool.names() if n.endswith(".json"))]
@@ -76,9 +81,16 @@ class ActionStory:
         page = house.page
         for name in ("ready", "reattach", "open"):
             setattr(page, name, _numbered(points, getattr(page, name)))
-        return RequestHandler(
-            house.sessions, house.spool, Admission(), house.desk, Reporter(house.log), house=house.lifecycle()
-        )
+        sessions, request_stop = house.sessions, house.sessions.request_stop
+
+        def numbered_stop(target: HostedTarget, deadline: Instant) -> Stopping:
+            stopping = request_stop(target, deadline)
+            return _NumberedStopping(points, stopping)
+
+        sessions.request_stop = numbered_stop  # type: ignore[method-assign]  # its waits are points, too
+        say = Reporter(house.log)
+        outlet = Outlet(house.spool, house.desk, say, lambda: None, Problems(lambda _problem: None))
+        return RequestHandler(sessions, house.spool, Admission(), house.desk, say, outlet, house=house.lifecycle())
 
     async def _run(self, house: House, points: CrashPoints, handler: RequestHandler, names: list[str]) -> None:
         async def work() -> None:
@@ -145,7 +157,8 @@ class ActionStory:
             self._check_interrupted(result, journal, died_at)
         else:
             assert journal == self.deeds, f"{died_at}: {result}"
-            assert "uncertain" not in result, died_at
+            in_doubt = ("session stop not confirmed", "note step not finished")
+            assert ("uncertain" in result) is (result["reason"] in in_doubt), died_at
 
     def _check_interrupted(self, result: dict[str, Any], journal: list[str], died_at: str) -> None:
         assert journal == self.lines("before/journal"), f"{died_at}: the action went on"
@@ -160,6 +173,9 @@ class ActionStory:
         assert result.get("text_written", False) is bool(recorded & {"text-written", "enter-written"}), died_at
         assert result.get("enter_written", False) is ("enter-written" in recorded), died_at
         assert (result["submitted"] == "no") is ("enter-written" not in recorded), died_at
+        # What was recorded was done; that a stop was asked for stands in the detail, and nobody says that it ended.
+        assert "stop-requested" not in recorded or "kill" in journal, died_at
+        assert result["detail"] == f"recorded before the end: {marker.phase}", died_at
         # What is said to be so, is so; and what `wrote` denies did not happen.
         claims = {"spawn": spawned, "text": result.get("text_written"), "enter": result.get("enter_written")}
         assert {deed for deed, claimed in claims.items() if claimed} <= set(journal), died_at
@@ -168,6 +184,18 @@ class ActionStory:
     def lines(self, name: str) -> list[str]:
         path = self.folder / name
         return path.read_text().splitlines() if path.exists() else []
+
+
+class _NumberedStopping:
+    """A stop on its way; every wait of it is a point."""
+
+    def __init__(self, points: CrashPoints, stopping: Stopping) -> None:
+        self._points = points
+        self._stopping = stopping
+
+    async def finished(self) -> bool:
+        ended: bool = await self._points.awaits(self._stopping.finished())
+        return ended
 
 
 def _numbered(

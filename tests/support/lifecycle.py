@@ -6,6 +6,10 @@
     result = await house.ask({"version": 1, "action": "open", "sessionId": ID, "prompt": "hello"})
     assert house.calls == [...]                  # what the page was asked, and what was started, in order
 
+    house.open_here().turns(1000)                # a session that works for a second after each Enter
+    result = await house.ask({"version": 1, "action": "stop", "sessionId": ID, "before": "bye"})
+    assert house.sessions.stops == [...]         # which sessions were asked to end
+
 Time is moved by hand. Everything that an action may call is written down in `calls`, so that a test can show what was
 not called. `ask` carries out one request through the real action and the real files; `watching` runs the real watcher.
 """
@@ -30,10 +34,12 @@ from switchboard.common.settings import TriggerSettings
 from switchboard.delivery.desk import Desk
 from switchboard.delivery.lifecycle import Create, Guards, HostedTarget, PageRefused, Resume
 from switchboard.delivery.memory import MemoryTerminal
+from switchboard.sessions.composer import Composer
+from switchboard.sessions.stop import StopError
 from switchboard.store.sqlite import StoreError
 from switchboard.triggers.action_files import ActionFiles
 from switchboard.triggers.fifo import SessionFifo
-from switchboard.triggers.lifecycle_port import Lifecycle
+from switchboard.triggers.lifecycle_port import Lifecycle, Stopping
 from switchboard.triggers.limiter import Limiter
 from switchboard.triggers.results import Result
 from switchboard.triggers.say import Reporter
@@ -51,7 +57,11 @@ CWD = "/srv/project"
 
 
 class MemorySession(MemoryTerminal):
-    """An open session. `writer` and `kind` may be changed at any time."""
+    """An open session. `writer` and `kind` may be changed at any time.
+
+    `owner_lives`: whether the process that owns its conversation does. `ends_after`: so long after it was asked to end
+    it does; None: it does not listen.
+    """
 
     def __init__(
         self, key: str, cwd: str | None, house: House, generation: int, kind: Literal["agent", "shell", "attach"]
@@ -62,6 +72,9 @@ class MemorySession(MemoryTerminal):
         self.generation = generation
         self.launched_at = house.clock.now()
         self.writer: tuple[int, str] | None = None
+        self.owner_lives = True
+        self.ends_after: int | None = 150
+        self.composer = Composer()
         self.processes: tuple[tuple[int, str], ...] = ()
         self.writes: list[tuple[int, bytes]] = []
         self.on_write: Callable[[bytes], None] = lambda _data: None
@@ -104,9 +117,50 @@ class MemorySession(MemoryTerminal):
         """From now on an Enter makes the CLI report a turn."""
         self.on_write = lambda data: self.show("busy") if data == b"\r" else None
 
+    def turns(self, ms: int = 1000) -> None:
+        """From now on each Enter makes the CLI work for so long."""
+
+        def react(data: bytes) -> None:
+            if data == b"\r":
+                self.show("busy")
+                self._house.at(self._house.elapsed + ms, lambda: self.show("idle"))
+
+        self.on_write = react
+
+    def type(self, data: bytes) -> None:
+        """Somebody types: the real composer model follows."""
+        self.composer.feed(data, self._house.clock.now())
+        self.update(composer=self.composer.view())
+
+
+class FakeStopping:
+    """A session that was asked to end. `fails`: raised while its end is waited for."""
+
+    def __init__(self, session: MemorySession, house: House, deadline: Instant, fails: StopError | None) -> None:
+        self._session = session
+        self._house = house
+        self._deadline = deadline
+        self._fails = fails
+
+    async def finished(self) -> bool:
+        session, clock = self._session, self._house.clock
+        try:
+            while session.facts.value.present and clock.now() < self._deadline:
+                if self._fails is not None:
+                    raise self._fails
+                await session.facts.changed(session.facts.value, clock, self._deadline)
+        except asyncio.CancelledError:
+            self._house.calls.append(f"leave {session.generation}")
+            raise
+        return not session.facts.value.present
+
 
 class Sessions:
-    """The host's sessions, by every id that each of them has had."""
+    """The host's sessions, by every id that each of them has had.
+
+    `stops`: who was asked to end, and until when. `cannot_stop`: raised instead; `fails`: raised while the end is
+    waited for.
+    """
 
     def __init__(self, house: House) -> None:
         self._house = house
@@ -114,7 +168,9 @@ class Sessions:
         self.jobs: dict[str, str] = {}
         self.remotes: set[str] = set()
         self.store_is_broken = False
-        self.stops: list[MemorySession] = []
+        self.stops: list[tuple[MemorySession, Instant]] = []
+        self.cannot_stop: StopError | None = None
+        self.fails: StopError | None = None
         self.on_stop: Callable[[MemorySession], None] = lambda _session: None
         self._generations = 0
 
@@ -148,22 +204,35 @@ class Sessions:
 
     def holds(self, target: HostedTarget, key: str, generation: int) -> bool:
         session = self._by_id.get(key)
-        return session is target and session.generation == generation and session.facts.value.present
+        if session is not target or session.generation != generation:
+            return False
+        return session.facts.value.present and session.owner_lives
 
     def remote(self, session_id: str) -> bool:
         if self.store_is_broken:
             raise StoreError("the database cannot be used")
         return session_id in self.remotes
 
-    def request_stop(self, target: HostedTarget) -> None:
+    def request_stop(self, target: HostedTarget, deadline: Instant) -> Stopping:
         assert isinstance(target, MemorySession)
-        self._house.calls.append(f"stop {target.generation}")
-        self.stops.append(target)
+        house = self._house
+        house.calls.append(f"stop {target.generation}")
+        if self.cannot_stop is not None:
+            raise self.cannot_stop
+        self.stops.append((target, deadline))
         self.on_stop(target)
+        if target.ends_after is not None:
+            house.at(house.elapsed + target.ends_after, target.exit)
+        return FakeStopping(target, house, deadline, self.fails)
 
 
 async def _at_once() -> None:
     return None
+
+
+async def _a_moment() -> None:
+    """Whatever is asked may take a while, in which other things happen, a crash for one."""
+    await asyncio.sleep(0)
 
 
 class FakePage:
@@ -193,6 +262,7 @@ class FakePage:
     async def ready(self, deadline: Instant) -> None:
         house = self._house
         house.calls.append("ready")
+        await _a_moment()
         if not self.window:
             raise PageRefused("window not available")
         until = deadline if self.ready_at is None else min(deadline, house.start + self.ready_at)
@@ -272,6 +342,7 @@ class FakeLiveness:
 
     async def check(self, session_id: str, deadline: Instant, exclude: object = ()) -> Liveness:
         self._house.calls.append(f"liveness {session_id}")
+        await _a_moment()
         return self._next()
 
     def check_now(self, session_id: str, exclude: object = ()) -> Liveness:
@@ -292,6 +363,7 @@ class FakeClosed:
 
     async def resolve(self, session_id: str, deadline: Instant) -> ClosedOutcome:
         self._house.calls.append(f"resolve {session_id}")
+        await _a_moment()
         return self.known.get(session_id, SessionNotFound())
 
     def recheck(self, session: ClosedSession) -> ClosedOutcome:
@@ -308,10 +380,12 @@ class FakeProjects:
 
     async def admit(self, project: str, directory: str, deadline: Instant) -> Admission:
         self._house.calls.append(f"admit {project}")
+        await _a_moment()
         return self.known.get(project, UnknownProject())
 
     async def admit_resume(self, cwd: str, deadline: Instant) -> Admission:
         self._house.calls.append(f"admit {cwd}")
+        await _a_moment()
         return self.known.get(cwd, UnknownProject())
 
 

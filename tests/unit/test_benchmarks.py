@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from benchmarks import delivery, machine
+from benchmarks import actions, actions_side, delivery, machine
 from benchmarks.figures import Aim, Figure, alone, paired, single, table
+
+from switchboard.triggers import legacy_schema
+from switchboard.triggers.v1_schema import OpenResume, validate
+
+ID = "01234567-89ab-cdef-0123-456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +86,46 @@ def test_a_peer_that_does_not_work_is_told(monkeypatch: pytest.MonkeyPatch, tmp_
     script, lack = delivery.find_peer(str(tmp_path / "peer.js"))
     assert script is None
     assert "exit status 3" in lack
+
+
+def test_versioned_requests_are_compared_with_the_legacy_ones_of_their_turn() -> None:
+    """The machine was slow in the second turn, for both."""
+    pick = actions.Pick("paced", "lat_p50", "first byte p50", "ms", Aim("ratio", "at most", 3))
+    turns = [
+        {"versioned": {"lat_p50": 1.0}, "legacy": {"lat_p50": 0.5}},
+        {"versioned": {"lat_p50": 8.0}, "legacy": {"lat_p50": 4.0}},
+        {"versioned": {"lat_p50": 1.5}, "legacy": {"lat_p50": 0.5}},
+    ]
+    figure = actions.figure(pick, turns)
+    assert (figure.value, figure.peer, figure.ratio, figure.met) == (1.5, 0.5, 2.0, True)
+    assert figure.against == "a legacy request"
+
+
+def test_a_turn_s_kinds_take_turns_at_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    numbers = {"lat_p50": 1.0, "lat_p99": 2.0, "total_ms": 3.0}
+
+    def run(command: list[str], **_options: object) -> subprocess.CompletedProcess[bytes]:
+        begun.append(" ".join(command[2:]))
+        return subprocess.CompletedProcess(command, 0, json.dumps({"versioned": numbers, "legacy": numbers}).encode())
+
+    monkeypatch.setattr(subprocess, "run", run)
+    figures = actions.measure(2, count=10)
+    assert {figure.ratio for figure in figures} == {1.0}
+    assert [figure.name for figure in figures] == [
+        pick.name for pick in actions.PICKS if pick.below is None or os.access(pick.below, os.W_OK)
+    ]
+    first = f"{actions.PICKS[0].pace} 10 10"
+    assert begun.index(f"{first} versioned") < begun.index(f"{first} legacy")
+
+
+@pytest.mark.parametrize("kind", ["versioned", "legacy"])
+def test_both_kinds_ask_for_the_same(kind: Literal["versioned", "legacy"]) -> None:
+    body = json.loads(actions_side.body(kind, ID, 7))
+    if kind == "versioned":
+        assert validate(body, ID) == OpenResume(ID, "hello 7")
+    else:
+        assert legacy_schema.validate(body, ID) == legacy_schema.LegacyRequest(ID, "hello 7", wait_idle=True)
 
 
 def test_what_a_process_takes_is_read() -> None:

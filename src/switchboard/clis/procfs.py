@@ -28,6 +28,11 @@ class ProcessStat:
     threads: int
     start: str
 
+    @property
+    def ended(self) -> bool:
+        """Whether it waits to be collected, all its threads with it."""
+        return self.state in ("Z", "X") and self.threads <= 1
+
 
 def parse_stat(data: bytes) -> ProcessStat | None:
     """Read a stat file; None when it is none.
@@ -73,10 +78,8 @@ class ProcFs:
         A signal still reaches a process that has ended and waits to be collected; that one is dead here, unless other
         threads of it go on after its first one has ended.
         """
-        if not self._reaches_signal(pid):
-            return False
         found = self._stat(pid)
-        return found is None or found.state not in ("Z", "X") or found.threads > 1
+        return self._reaches_signal(pid) if found is None else not found.ended
 
     def facts(self, pid: int) -> ProcessFacts:
         """Return what is to be seen of a process at this moment, ended ones that wait to be collected included."""
@@ -90,7 +93,7 @@ class ProcFs:
             start=found.start,
             ns_pids=self.ns_pids(pid),
             namespace=self.pid_namespace(pid),
-            ended=found.state in ("Z", "X") and found.threads <= 1,
+            ended=found.ended,
             ancestry=tuple(self._line_of(pid)),
         )
 
@@ -117,10 +120,10 @@ class ProcFs:
 
         What cannot be decided (no start recorded, or none to compare it with) counts as the same.
         """
-        if not self.is_alive(pid):
-            return False
-        now = self.start(pid)
-        return not start or now is None or now == start
+        found = self._stat(pid)
+        if found is None:
+            return self._reaches_signal(pid)
+        return not found.ended and (not start or found.start == start)
 
     def distance(self, pid: int, of: int, limit: int = MAX_ANCESTRY) -> int | None:
         """Return how many parents lie between a process and its ancestor `of`: 0 for itself, None when none is."""

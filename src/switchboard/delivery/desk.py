@@ -7,7 +7,7 @@ import types
 from collections.abc import Coroutine, Generator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from switchboard.common.clock import Clock, Instant
 from switchboard.common.facts import Facts
@@ -20,27 +20,34 @@ from switchboard.delivery.record import Halt, StepRecord, Trouble
 from switchboard.delivery.waits import Ending, Wait
 
 
+class Bell(Protocol):
+    """Something that wants to know when everything is to end."""
+
+    def poke(self) -> None:
+        """It is to end now."""
+
+
 class Stop:
     """Asks every delivery at one desk to end: waits end at once, a text that is out still gets its Enter."""
 
-    __slots__ = ("_feeds", "requested")
+    __slots__ = ("_bells", "requested")
 
     def __init__(self) -> None:
         self.requested = False
-        self._feeds: list[Feed[Facts]] = []
+        self._bells: list[Bell] = []
 
     def request(self) -> None:
         """End what waits now or later. Harmless when repeated."""
         self.requested = True
-        for feed in self._feeds:
-            feed.poke()
+        for bell in self._bells:
+            bell.poke()
 
-    def heard(self, feed: Feed[Facts]) -> None:
-        """A wait on that feed begins: `request` wakes it."""
-        self._feeds.append(feed)
+    def heard(self, bell: Bell) -> None:
+        """A wait begins, on a feed or on anything else that can be woken: `request` does it."""
+        self._bells.append(bell)
 
-    def unheard(self, feed: Feed[Facts]) -> None:
-        self._feeds.remove(feed)
+    def unheard(self, bell: Bell) -> None:
+        self._bells.remove(bell)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,9 @@ class FinalTurnWait:
         return max(evidence.modified_at + self.quiet_ms, self._dialogs.clear_at(self.settle_ms))
 
     def _flag_at(self, facts: Facts) -> Instant:
-        if usable_status(facts) is not None or not self.pulse.seen or self._down_since is None:
+        # A status whose stamp cannot be used proves nothing, and holds back.
+        silent = facts.status is None or (usable_status(facts) is None and facts.status.status in (None, "idle"))
+        if not silent or not self.pulse.seen or self._down_since is None:
             return FOREVER
         if facts.transcript is not None and not self._taken(facts):
             return FOREVER

@@ -10,7 +10,7 @@ within those the name is still taken, so that nobody else works on it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from functools import partial
 
@@ -87,13 +87,24 @@ class ActionMarker:
         self.state = self.state.after(effect, submitted, enter_at)
 
 
-class ActionFiles:
-    """Looks up, answers and clears away the files of versioned requests in one spool."""
+async def _at_once() -> bool:
+    return False
 
-    def __init__(self, spool: Spool, clock: Clock, say: Reporter) -> None:
+
+class ActionFiles:
+    """Looks up, answers and clears away the files of versioned requests in one spool.
+
+    `opened_again`: asked when a result could not be published; true once that is worth another attempt, false where it
+    is not.
+    """
+
+    def __init__(
+        self, spool: Spool, clock: Clock, say: Reporter, opened_again: Callable[[], Awaitable[bool]] = _at_once
+    ) -> None:
         self._spool = spool
         self._clock = clock
         self._say = say
+        self._opened_again = opened_again
 
     def interrupted_names(self) -> list[str]:
         """The stems of markers that an earlier host left. For the start only: later ones are this host's own."""
@@ -117,22 +128,28 @@ class ActionFiles:
     async def settle(self, stem: str, result: Result) -> Fate:
         """Publish a result where there is none, then remove the request, then the marker.
 
-        Publishing that fails is tried again after 10, 20, 40, 80 and 160 ms; then request and marker stay, and the
-        next host finds them. A result that is there already is never replaced: it stands for this one too. When
-        cancelled, one last attempt is made at once.
+        Publishing that fails is tried again after 10, 20, 40, 80 and 160 ms, and where no result can be published at
+        all, as soon as one can; else request and marker stay, and the next host finds them. A result that is there
+        already is never replaced: it stands for this one too. When cancelled, one last attempt is made at once.
         """
         data = encode(result)
+        try:
+            failure = await self._try(stem, data)
+            while not _is_final(failure) and await self._opened_again():
+                failure = await self._try(stem, data)
+        except asyncio.CancelledError:
+            self._conclude(stem, self._attempt(stem, data))
+            raise
+        return self._conclude(stem, failure)
+
+    async def _try(self, stem: str, data: bytes) -> OSError | None:
         failure = self._attempt(stem, data)
         for delay in RETRY_DELAYS_MS:
-            if failure is None or isinstance(failure, FileExistsError):
+            if _is_final(failure):
                 break
-            try:
-                await sleep_until(self._clock, self._clock.now() + delay)
-            except asyncio.CancelledError:
-                self._conclude(stem, self._attempt(stem, data))
-                raise
+            await sleep_until(self._clock, self._clock.now() + delay)
             failure = self._attempt(stem, data)
-        return self._conclude(stem, failure)
+        return failure
 
     def settle_at_once(self, stem: str, result: Result) -> Fate:
         """Publish while being cancelled: one attempt, no waiting; then as `settle`."""
@@ -208,3 +225,8 @@ class ActionFiles:
                     f"{stem}: its {what} cannot be removed ({error}); it has its result, nothing is repeated"
                 )
         return fate
+
+
+def _is_final(failure: OSError | None) -> bool:
+    """Whether another attempt could change nothing."""
+    return failure is None or isinstance(failure, FileExistsError)

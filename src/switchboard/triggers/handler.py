@@ -57,7 +57,7 @@ class RequestHandler:
         self._publisher = Publisher(spool, desk, outlet)
         self._fifo = SessionFifo(terminals.lock_key)
         self._teller = Teller(observe)
-        self._versioned = VersionedHandler(house, spool, admission, desk, self._fifo, self._teller, say)
+        self._versioned = VersionedHandler(house, spool, admission, desk, self._fifo, self._teller, say, outlet)
         self.renewed: set[str] = set()
         """Names under which another request has come since the last one was answered; the watcher takes them up."""
         self._journal = journal or NoJournal()

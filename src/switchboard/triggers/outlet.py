@@ -45,7 +45,7 @@ class Outlet:
     ) -> None:
         self._spool = spool
         self._room = Room(spool.results)
-        self._clock = desk.clock
+        self._desk = desk
         self._say = say
         self._resume = resume
         self._problems = problems
@@ -71,7 +71,7 @@ class Outlet:
             if obstacle is None:
                 return True
             self._block(obstacle)
-        elif self._clock.now() >= self._looked_at + ARRIVAL_LOOK_MS:
+        elif self._desk.clock.now() >= self._looked_at + ARRIVAL_LOOK_MS:
             self._look()
         return not self.blocked
 
@@ -109,9 +109,15 @@ class Outlet:
             self._block(obstacle)
         return self.blocked
 
-    async def opened(self) -> None:
-        """Return when results can be published again, or when the time to wait for that is over."""
+    async def opened_again(self) -> bool:
+        """A result could not be published: wait until that is worth another attempt.
+
+        False where it is not: this process is about to end, or only the result's own place refuses it.
+        """
+        if self._desk.stop.requested or not self.is_stuck():
+            return False
         await self._open.wait()
+        return True
 
     def keep(self, stem: str, data: bytes, failure: OSError) -> None:
         """Keep a result that only its own place refuses."""
@@ -140,12 +146,12 @@ class Outlet:
 
     def _block(self, obstacle: str) -> None:
         self._open.clear()
-        self._looked_at = self._clock.now()
+        self._looked_at = self._desk.clock.now()
         self._say.error(self._tell_obstacle(obstacle))
         self._look_later()
 
     def _look(self) -> None:
-        self._looked_at = self._clock.now()
+        self._looked_at = self._desk.clock.now()
         obstacle = self._obstacle()
         if obstacle is not None and not self.blocked:
             self._block(obstacle)
@@ -169,7 +175,7 @@ class Outlet:
         if not self.blocked and not self._kept:
             self._delay = FIRST_LOOK_MS
             return
-        self._timer = self._clock.call_at(self._clock.now() + self._delay, self._look)
+        self._timer = self._desk.clock.call_at(self._desk.clock.now() + self._delay, self._look)
         self._delay = min(self._delay * 2, LAST_LOOK_MS)
 
     def _obstacle(self) -> str | None:

@@ -42,8 +42,7 @@ class Publisher:
         """
         data = encode(result)
         failure = await self._try(stem, data)
-        while failure is not None and not self._desk.stop.requested and self._outlet.is_stuck():
-            await self._outlet.opened()
+        while failure is not None and await self._outlet.opened_again():
             failure = await self._try(stem, data)
         return failure
 

@@ -105,10 +105,17 @@ def decide(found: Found, claim: Claim, stage: Stage = Stage.NAMED) -> tuple[Step
     return TABLE[stage, found, claim]
 
 
+MAX_BRACKETS = 64 * 1024 + 16
+"""More than any result has: it echoes a request of 64 KiB at most, and has a few of its own."""
+
+
 def found_in(content: bytes | None) -> Found:
     """Judge what was read in the place of a result; None: there is nothing."""
     if content is None:
         return Found.NOTHING
+    if content.count(b"[") + content.count(b"{") > MAX_BRACKETS:
+        # Parsing it could take seconds, for which everything else would stand still.
+        return Found.UNREADABLE
     try:
         value = parse(decode_utf8(content))
     except JsonSyntaxError:

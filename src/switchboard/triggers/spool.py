@@ -4,22 +4,25 @@ Everything is done at once, on the caller's thread: files are small, and a worke
 something after its caller was cancelled. A request is opened without following a link and without waiting (a pipe
 would), and judged by the descriptor that is read, not by its name, which may mean another file a moment later. What
 cannot be opened is judged by `lstat`. Results and markers are written beside their place and then put into it, so that
-a reader never meets half of one. A rename replaces what is there; where nothing may be replaced, a second name is
-linked instead, which fails when the name is taken.
+a reader never meets half of one. A rename replaces what is there, and a marker changes places with the one before;
+where nothing may be replaced, a second name is linked instead, which fails when the name is taken.
 """
 
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 MAX_REQUEST_BYTES = 64 * 1024
-MAX_PUBLISHED_BYTES = 1024 * 1024
-"""More than any result or marker can be: a result echoes a request at most."""
+MAX_RESULT_BYTES = 1024 * 1024
+"""More than any result can be: it echoes a request at most."""
+MAX_MARKER_BYTES = 8 * 1024
+"""More than any marker can be, and little enough to be parsed in no time whatever it is."""
 RESULT_SUFFIX = ".result.json"
 MARKER_SUFFIX = ".action.json"
 BESIDE_SUFFIX = ".tmp"
@@ -34,7 +37,7 @@ _NO_FILE = frozenset({errno.ELOOP, errno.ENXIO})
 """What opening says of a link and of a socket."""
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What linking says where the file system has no links."""
-_AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # linux/fcntl.h, linux/fs.h
+_AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2  # linux/fcntl.h, linux/fs.h
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -150,7 +153,13 @@ class Spool:
 
     def update_marker(self, stem: str, data: bytes) -> None:
         """Replace a marker. Raises OSError, and then the one before still stands."""
-        self._rename_over(f"{stem}{MARKER_SUFFIX}", data)
+        place = f"{self.results}/{stem}{MARKER_SUFFIX}"
+        beside = self._write_beside(place, data)
+        if _exchange(beside, place):
+            with suppress(OSError):
+                os.unlink(beside)  # what cannot be removed goes with the leftovers
+        else:
+            os.rename(beside, place)
 
     def remove_marker(self, stem: str) -> None:
         """Remove a marker; one that is gone already is as good. Raises OSError."""
@@ -163,11 +172,11 @@ class Spool:
 
     def read_result(self, stem: str) -> bytes | None:
         """What stands in the place of a result; None: nothing, empty: no regular file. Raises OSError."""
-        return self._read_published(f"{stem}{RESULT_SUFFIX}")
+        return self._read_published(f"{stem}{RESULT_SUFFIX}", MAX_RESULT_BYTES)
 
     def read_marker(self, stem: str) -> bytes | None:
         """What stands in the place of a marker; None: nothing, empty: no regular file. Raises OSError."""
-        return self._read_published(f"{stem}{MARKER_SUFFIX}")
+        return self._read_published(f"{stem}{MARKER_SUFFIX}", MAX_MARKER_BYTES)
 
     def marker_stems(self) -> Iterator[str]:
         """The names that have a marker, in directory order. Raises OSError; a missing folder has none."""
@@ -180,7 +189,7 @@ class Spool:
                 if entry.name.endswith(MARKER_SUFFIX):
                     yield entry.name[: -len(MARKER_SUFFIX)]
 
-    def _read_published(self, name: str) -> bytes | None:
+    def _read_published(self, name: str, limit: int) -> bytes | None:
         try:
             descriptor = os.open(f"{self.results}/{name}", _READ_FLAGS)
         except FileNotFoundError:
@@ -192,7 +201,7 @@ class Spool:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return b""
-            return os.read(descriptor, MAX_PUBLISHED_BYTES)
+            return os.read(descriptor, limit)
         finally:
             os.close(descriptor)
 
@@ -232,7 +241,7 @@ class Spool:
         self._rename_over(f"{stem}{RESULT_SUFFIX}", data)
 
     def _write_beside(self, place: str, data: bytes) -> str:
-        """Write a file next to where it will stand; return its path."""
+        """Write a file next to where it will stand; return its path. Raises OSError, and then there is none."""
         beside = f"{place}{BESIDE_SUFFIX}"
         try:
             descriptor = os.open(beside, _WRITE_FLAGS, 0o666)
@@ -244,6 +253,11 @@ class Spool:
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
+        except OSError:
+            # On a full disk, half a file would stand in the way of whole ones.
+            with suppress(OSError):
+                os.unlink(beside)
+            raise
         finally:
             os.close(descriptor)
         return beside
@@ -253,20 +267,47 @@ def _look(status: os.stat_result) -> Look:
     return Look(stat.S_ISREG(status.st_mode), status.st_size, status.st_mtime_ns, status.st_nlink)
 
 
+def _exchange(beside: str, place: str) -> bool:
+    """Let two files change places in one step; False where that cannot be done, or no regular file is in place.
+
+    As safe as a rename over the other one. But that is answered by ext4 with a write to the disk, for the sake of what
+    is to survive a loss of power, and from then on each removal with another one: milliseconds in which a host stands
+    still. A marker is not for that.
+    """
+    try:
+        return stat.S_ISREG(os.lstat(place).st_mode) and _renameat2(beside, place, _RENAME_EXCHANGE) is None
+    except OSError:
+        return False
+
+
 def _rename_to_new(source: str, place: str) -> bool:
     """Rename where nothing may be replaced, on a file system without hard links; False where that is unknown too.
 
-    Python has no name for this. Raises FileExistsError.
+    Raises FileExistsError.
     """
+    failure = _renameat2(source, place, _RENAME_NOREPLACE)
+    if failure == errno.EEXIST:
+        os.unlink(source)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place)
+    return failure is None
+
+
+def _renameat2(source: str, place: str, flag: int) -> int | None:
+    """Rename in a way that Python has no name for: None, or the system's number for what is wrong."""
+    rename = _system_renameat2()
+    if rename is None:
+        return errno.ENOSYS
+    import ctypes
+
+    failed = rename(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(place), flag)
+    return ctypes.get_errno() if failed else None
+
+
+@functools.cache
+def _system_renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
     import ctypes
 
     try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
+        return cast("Callable[[int, bytes, int, bytes, int], int]", ctypes.CDLL(None, use_errno=True).renameat2)
     except AttributeError:
-        return False
-    if not rename(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(place), _RENAME_NOREPLACE):
-        return True
-    if ctypes.get_errno() == errno.EEXIST:
-        os.unlink(source)
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place)
-    return False
+        return None

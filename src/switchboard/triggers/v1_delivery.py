@@ -60,6 +60,15 @@ class Pin:
             return reasons.WRITER_CHANGED, f"process {writer[0]} owns the conversation now"
         return cwd_trouble(self._expected_cwd, target.cwd)
 
+    def in_place(self) -> bool:
+        """Whether the terminal itself is the one that was found, whoever owns the conversation in it."""
+        target = self.target
+        return self._sessions.find(target.key) is target and target.generation == self._generation
+
+    def replaced(self) -> bool:
+        """Whether another terminal has the session now."""
+        return self._sessions.find(self.target.key) not in (None, self.target)
+
 
 class Delivery:
     """One text for one request. `record` is true at any moment; `idle_source`: what showed that its turn has ended.

@@ -17,6 +17,7 @@ from switchboard.triggers.fifo import SessionFifo
 from switchboard.triggers.intake import Body
 from switchboard.triggers.lifecycle_port import Lifecycle
 from switchboard.triggers.limiter import Limiter
+from switchboard.triggers.outlet import Outlet
 from switchboard.triggers.progress import Teller
 from switchboard.triggers.results import Result
 from switchboard.triggers.say import Reporter
@@ -39,8 +40,9 @@ class VersionedHandler:
         fifo: SessionFifo,
         teller: Teller,
         say: Reporter,
+        outlet: Outlet,
     ) -> None:
-        self._files = ActionFiles(spool, desk.clock, say)
+        self._files = ActionFiles(spool, desk.clock, say, outlet.opened_again)
         self._interrupted: set[str] | None = None
         self._admission = admission
         self._teller = teller

@@ -175,9 +175,12 @@ def subject_of(request: Request) -> Subject:
 
 
 class _Look:
-    """One body under examination. `mode` is right once the rows above `unsupported field` have passed."""
+    """One body under examination. `mode` is right once the rows above `unsupported field` have passed.
 
-    __slots__ = ("body", "fields", "mode", "new", "stem")
+    `text`: what is to be typed, in the field that is named so for this mode; `has_text`: whether there has to be one.
+    """
+
+    __slots__ = ("body", "fields", "has_text", "mode", "new", "stem", "text")
 
     def __init__(self, body: JsonValue, stem: str) -> None:
         self.body = body
@@ -189,10 +192,9 @@ class _Look:
             self.mode = Mode.STOP
         else:
             self.mode = Mode.NEW if "new" in self.fields else Mode.RESUME
-
-    @property
-    def text(self) -> JsonValue:
-        return self.fields.get(self.mode.text_field)
+        field = self.mode.text_field
+        self.text = self.fields.get(field)
+        self.has_text = self.mode is Mode.NEW or field in self.fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,24 +290,20 @@ def _new_name_controls(look: _Look) -> str | None:
     return reasons.NAME_CONTROLS if _NAME_CONTROLS.search(_text(look.new["name"])) else None
 
 
-def _has_text(look: _Look) -> bool:
-    return look.mode is Mode.NEW or look.mode.text_field in look.fields
-
-
 def _prompt(look: _Look) -> str | None:
-    if not _has_text(look) or (isinstance(look.text, str) and trim(look.text)):
+    if not look.has_text or (isinstance(look.text, str) and trim(look.text)):
         return None
     return reasons.text_empty(look.mode.text_field)
 
 
 def _prompt_length(look: _Look) -> str | None:
-    if not _has_text(look) or utf16_length(_text(look.text)) <= MAX_TEXT_LENGTH:
+    if not look.has_text or utf16_length(_text(look.text)) <= MAX_TEXT_LENGTH:
         return None
     return reasons.text_too_long(look.mode.text_field)
 
 
 def _prompt_controls(look: _Look) -> str | None:
-    if not _has_text(look) or _TEXT_CONTROLS.search(_text(look.text)) is None:
+    if not look.has_text or _TEXT_CONTROLS.search(_text(look.text)) is None:
         return None
     return reasons.text_controls(look.mode.text_field)
 

@@ -14,8 +14,9 @@ from switchboard.common.clock import FOREVER, Instant
 from switchboard.common.facts import Facts
 from switchboard.delivery import reasons as delivery
 from switchboard.delivery.desk import follow
-from switchboard.delivery.evidence import WORKING, own_entry
+from switchboard.delivery.evidence import WORKING, own_entry, usable_status
 from switchboard.delivery.final_turn import FinalTurnWait
+from switchboard.delivery.lifecycle import Trouble
 from switchboard.delivery.reactions import Mode, Pulse
 from switchboard.delivery.record import Halt
 from switchboard.delivery.step import Readiness
@@ -90,8 +91,6 @@ class StopAction:
     async def _see_it_end(self, stopping: Stopping) -> None:
         try:
             ended = await self._work.unless_closing(stopping.finished())
-        except Refused as refused:
-            raise Refused(refused.reason, refused.detail, uncertain=True) from refused
         except StopError as error:
             raise Refused(reasons.STOP_NOT_CONFIRMED, error=str(error), uncertain=True) from error
         if not ended:
@@ -122,8 +121,8 @@ class Note:
         """Deliver the text and wait until its turn is proven over: None, or the result that says what is missing."""
         with self._target.transcript():
             typed = await self._delivery.run(Readiness.IDLE)
-            if typed.reason == reasons.CLOSING:
-                raise Refused(reasons.CLOSING, self._delivery.detail, uncertain=typed.enter_written)
+            if typed.reason in (reasons.CLOSING, reasons.MARKER_NOT_SAVED):
+                raise Refused(typed.reason, self._delivery.detail, uncertain=typed.enter_written)
             if typed.failed:
                 return self._unfinished(self._delivery.detail)
             try:
@@ -153,11 +152,20 @@ class Note:
     def _finished(self, ending: Ending, facts: Facts) -> None:
         record = self._delivery.record
         assert record.enter_at is not None
-        if record.submitted is not Submitted.CONFIRMED and own_entry(facts, self._text, record.enter_at) is not None:
-            record.submitted, record.confirm_source = Submitted.CONFIRMED, "transcript"
+        record.activity = True
+        if record.submitted is not Submitted.CONFIRMED:
+            shown = own_entry(facts, self._text, record.enter_at) is not None
+            source = "transcript" if shown else ending.source
+            if source != "busy_flag":
+                record.submitted, record.confirm_source = Submitted.CONFIRMED, source
+            else:
+                record.submitted = Submitted.ACTIVITY
         self._delivery.idle_source = ending.source
         self._work.note(Effect.NOTE_FINISHED, record.submitted)
-        if ending.source == "transcript" and facts.status is not None and facts.status.status in WORKING:
+        held = facts.status is not None and facts.status.status in WORKING
+        # A CLI that had no status when the text was typed has none to lose. One that had shown it is not accounted for.
+        silent = usable_status(facts) is None and record.ready_source is None
+        if ending.source != "descriptor" and (held or silent):
             self.accounted = AccountedFor(facts.status, facts.busy_changed_at)
 
     def _unfinished(self, detail: str | None) -> Result:
@@ -169,6 +177,7 @@ class _Pinned:
     """A wait for a session that must stay the one that was found: at each look that is asked first.
 
     `noted`: a last text was asked for. Without one, a session whose owner is no longer proven has no state to go by.
+    One that has ended is only then another one when somebody has opened it again.
     """
 
     wait: Wait
@@ -177,15 +186,27 @@ class _Pinned:
     due: Instant = FOREVER
 
     def observe(self, facts: Facts, now: int) -> Ending | None:
-        trouble = self.pin.trouble() if facts.present else None
+        trouble = self._trouble(facts)
         if trouble is not None:
             reason, detail = trouble
-            if reason == reasons.WRITER_CHANGED and not self.noted:
-                reason, detail = reasons.STATE_UNAVAILABLE, reason
             return StopRefused(Kind.TIMED_OUT, reason=reason, detail=detail)
         ending = self.wait.observe(facts, now)
         self.due = self.wait.due
         return ending
+
+    def _trouble(self, facts: Facts) -> Trouble | None:
+        pin = self.pin
+        if not facts.present:
+            return (reasons.TARGET_CHANGED, "it has ended, and was opened again") if pin.replaced() else None
+        trouble = pin.trouble()
+        if trouble is None or self.noted:
+            return trouble
+        reason, detail = trouble
+        if reason == reasons.WRITER_CHANGED:
+            return reasons.STATE_UNAVAILABLE, detail
+        if reason == reasons.TARGET_CHANGED and pin.in_place():
+            return reasons.STATE_UNAVAILABLE, "the process that owned the conversation has ended"
+        return trouble
 
 
 def _refuse(ending: Ending) -> None:

@@ -6,7 +6,8 @@ before he decides again. A CLI's idle that is younger than the settle time is wa
 some milliseconds between two queued turns is none; if the CLI goes on working then, that is `session busy`.
 
 Each look goes: deadline (not at the first look), exit, busy, the CLI's other states, composer. A deadline at the very
-end of the quiet window is a deadline.
+end of the quiet window is a deadline. It is told as such: `session input not quiet` where the window would have lasted
+to the deadline or beyond, else the action has timed out.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from dataclasses import dataclass
 
 from switchboard.common.clock import FOREVER, Instant
 from switchboard.common.facts import CliStatus, ComposerView, Facts
+from switchboard.delivery import reasons as delivery
 from switchboard.delivery.evidence import composer_trouble, usable_status
-from switchboard.delivery.waits import DONE, EXITED, Ending, Kind
+from switchboard.delivery.waits import DONE, EXITED, NEVER, Ending, Kind
 from switchboard.triggers import v1_reasons as reasons
 
 
@@ -29,9 +31,10 @@ class StopRefused(Ending):
 
 @dataclass(frozen=True, slots=True)
 class AccountedFor:
-    """What a CLI reported when its last turn was proven to be over by its transcript: background work holds it.
+    """What a CLI reported when its last turn was proven to be over by something else than its status.
 
-    As long as neither its status nor its busy flag has changed since, neither says that another turn runs.
+    Background work holds it, or it publishes no status (None). As long as neither its status nor its busy flag has
+    changed since, neither says that another turn runs.
     """
 
     status: CliStatus | None
@@ -53,10 +56,12 @@ class StopGate:
     _waiting: bool = False
     _idle: tuple[int, Instant] | None = None
     """The stamp of the idle in progress, and from when on it counts."""
+    _quiet_at: Instant = NEVER
+    """When the quiet window ends, as of the last look."""
 
     def observe(self, facts: Facts, now: int) -> Ending | None:
         if self._waiting and now >= self.deadline:
-            return _refused(reasons.NOT_QUIET, _diagnosis(facts.composer, now, self.quiet_ms))
+            return self._too_late(facts, now)
         if not facts.present:
             return EXITED
         settled_at = self._idle_until(facts, now)
@@ -66,12 +71,18 @@ class StopGate:
             return _refused(reasons.COMPOSER_UNAVAILABLE, _diagnosis(None, now, self.quiet_ms))
         if facts.composer.pending:
             return _refused(reasons.UNSUBMITTED, _diagnosis(facts.composer, now, self.quiet_ms))
-        free_at = max(settled_at, facts.composer.last_input_at + self.quiet_ms)
+        self._quiet_at = facts.composer.last_input_at + self.quiet_ms
+        free_at = max(settled_at, self._quiet_at)
         if now >= free_at:
             return DONE
         self._waiting = True
         self.due = min(self.deadline, free_at)
         return None
+
+    def _too_late(self, facts: Facts, now: int) -> StopRefused:
+        if self._quiet_at >= self.deadline:
+            return _refused(reasons.NOT_QUIET, _diagnosis(facts.composer, now, self.quiet_ms))
+        return _refused(reasons.TIMED_OUT, delivery.IDLE_TOO_BRIEF)
 
     def _idle_until(self, facts: Facts, now: int) -> Instant | StopRefused:
         """From when on the CLI counts as idle, if nothing changes; or why it does not."""

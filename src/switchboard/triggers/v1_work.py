@@ -13,9 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from switchboard.common.clock import FOREVER
-from switchboard.common.facts import Facts
-from switchboard.common.feed import Feed
 from switchboard.delivery.desk import Desk
 from switchboard.delivery.lifecycle import PageRefused, Trouble
 from switchboard.delivery.record import Halt
@@ -72,16 +69,39 @@ class Bench:
     limiter: Limiter
 
 
-async def _end(task: asyncio.Task[Any]) -> None:
-    """Cancel a task, unless it is done, and see it end. A caller that is cancelled meanwhile cancels it once more."""
-    task.cancel()
-    try:
-        await asyncio.wait((task,))
-    except asyncio.CancelledError:
-        task.cancel()
-        raise
-    if not task.cancelled():
-        task.exception()  # it is the caller's to raise, and lost when he is being cancelled
+class _Closing:
+    """Cancels what the current task awaits when the host closes.
+
+    It is awaited in the task itself: a task of its own for each of these short waits took longer than all the rest.
+    """
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._over = False
+        self._cancelled = False
+
+    def poke(self) -> None:
+        """The host closes."""
+        # Not at once: it may be this very task that closes it, and what has ended by then is not to be lost.
+        asyncio.get_running_loop().call_soon(self._cancel)
+
+    def _cancel(self) -> None:
+        # Whoever is being cancelled already is not disturbed at it.
+        if not self._over and not self._task.cancelling():
+            self._cancelled = self._task.cancel()
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether a cancellation is this one, and no other one came as well."""
+        return self._cancelled and self._task.cancelling() == 1
+
+    def end(self) -> None:
+        """What was awaited has ended, one way or the other."""
+        self._over = True
+        if self._cancelled:
+            self._task.uncancel()
 
 
 class Work:
@@ -96,6 +116,7 @@ class Work:
         self.request = request
         self.stem = stem
         self.bench = bench
+        self.desk = bench.desk
         now = bench.desk.clock.now()
         self.deadline = ActionDeadline.of(now, request.timeout_ms, bench.desk.settings.idle_timeout_ms)
         self.session_id: str | None = request.session_id
@@ -110,10 +131,6 @@ class Work:
     @property
     def house(self) -> Lifecycle:
         return self.bench.house
-
-    @property
-    def desk(self) -> Desk:
-        return self.bench.desk
 
     @property
     def subject(self) -> Subject:
@@ -147,20 +164,17 @@ class Work:
         except Refused:
             work.close()
             raise
-        facts = Facts()
-        desk, bell = self.desk, Feed(facts)
-        desk.stop.heard(bell)
-        task = asyncio.create_task(work, name=f"{self.stem} waits")
-        rung = asyncio.create_task(bell.changed(facts, desk.clock, FOREVER), name=f"{self.stem} listens")
+        stop, closing = self.desk.stop, _Closing()
+        stop.heard(closing)
         try:
-            await asyncio.wait((task, rung), return_when=asyncio.FIRST_COMPLETED)
+            return await work
+        except asyncio.CancelledError:
+            if closing.broke_off:
+                raise Refused(reasons.CLOSING, uncertain=self.in_doubt) from None
+            raise
         finally:
-            desk.stop.unheard(bell)
-            rung.cancel()
-            await _end(task)
-        if task.cancelled():
-            raise Refused(reasons.CLOSING, uncertain=self.in_doubt)
-        return task.result()
+            stop.unheard(closing)
+            closing.end()
 
     async def ask_page(self, work: Coroutine[Any, Any, T]) -> T:
         """Await what was asked of the page, as above. What it refuses is raised as `Refused`."""

@@ -9,7 +9,7 @@ from tests.support.stage import transcript
 from tests.unit.delivery.test_waits import GONE, T, at, kind, play, status
 
 from switchboard.common.clock import FOREVER
-from switchboard.common.facts import Facts, TurnEvidence
+from switchboard.common.facts import CliStatus, Facts, TurnEvidence
 from switchboard.delivery.final_turn import FinalTurnWait
 from switchboard.delivery.reactions import Pulse
 from switchboard.delivery.waits import Ending, Kind
@@ -135,6 +135,22 @@ class TestFlag:
     def test_it_says_nothing_where_the_cli_publishes_a_status(self) -> None:
         facts = status("busy", 5)
         assert play(final(risen=True), (0, facts), (5_000, facts)) is None
+
+    @pytest.mark.parametrize(
+        "held",
+        [CliStatus("waiting", None), CliStatus("busy", None), CliStatus("shell", None)],
+        ids=lambda it: it.status,
+    )
+    def test_a_status_without_a_usable_stamp_proves_nothing_and_holds_back(self, held: CliStatus) -> None:
+        facts = Facts(status=held)
+        assert play(final(risen=True), (0, facts), (50_000, facts)) is None
+        assert play(final(risen=True), (0, Facts(status=CliStatus("idle", None))), (300, Facts())) is not None
+
+    @pytest.mark.parametrize("confirmed", [True, False])
+    def test_what_the_cli_does_itself_need_not_be_recorded_once_it_is_confirmed(self, confirmed: bool) -> None:
+        other = shown(Facts(), transcript((at(1), "another prompt"), modified_at=at(1)))
+        ending = play(final("/wrap-up", confirmed, risen=True), (0, other), (300, other))
+        assert ending == (done("busy_flag") if confirmed else None)
 
     def test_a_readable_transcript_must_show_the_text(self) -> None:
         other = transcript((at(1), "another prompt"), modified_at=at(1))

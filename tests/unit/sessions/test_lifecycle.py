@@ -24,9 +24,10 @@ class Rig:
     def __init__(self, root: Path, home: House) -> None:
         self.home = home
         self.store = Store(str(root / "switchboard.db"), START)
-        self.processes = FakeProcesses(root / "proc").door()
+        self.running = FakeProcesses(root / "proc")
+        self.processes = self.running.door()
         self.jobs: dict[str, str] = {}
-        self.sessions = LifecycleSessions(home.registry, self.processes, self.store, self.jobs.get)
+        self.sessions = LifecycleSessions(home.registry, self.processes, self.store, home.clock, self.jobs.get)
 
     async def opens(self, session_id: str = ID) -> Session:
         return await self.home.opens("agent", session_id)
@@ -77,6 +78,28 @@ async def test_a_pin_is_lost(rig: Rig, what: str) -> None:
     assert not rig.sessions.holds(session, ID, generation)
 
 
+@pytest.mark.parametrize(
+    ("writer", "running", "holds"),
+    [
+        ((4_000_200, "7"), "7", True),
+        ((4_000_200, "7"), None, False),
+        ((4_000_200, "7"), "8", False),
+        ((4_000_200, ""), None, True),
+    ],
+    ids=["alive", "ended", "its number is another's", "its start is not known"],
+)
+async def test_a_pin_holds_while_the_owner_of_the_conversation_lives(
+    rig: Rig, writer: tuple[int, str], running: str | None, holds: bool
+) -> None:
+    """The shell that its CLI was started in may outlive it, and would carry out what is meant for the CLI."""
+    session = await rig.opens()
+    assert rig.sessions.holds(session, ID, session.generation), "no owner is known yet"
+    session.observed_writer(*writer)
+    if running is not None:
+        rig.running.add(writer[0], start=running)
+    assert rig.sessions.holds(session, ID, session.generation) is holds
+
+
 async def test_an_id_that_the_session_has_left_is_no_pin_although_it_is_found_by_it(rig: Rig) -> None:
     session = await rig.opens()
     session.rekeyed(OTHER)
@@ -104,17 +127,22 @@ def test_remote_sessions_are_those_of_the_store(rig: Rig, monkeypatch: pytest.Mo
 
 async def test_a_stop_is_the_one_of_every_stop(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     session = await rig.opens()
-    asked = []
-    monkeypatch.setattr(module, "request_stop", lambda *arguments: asked.append(arguments))
-    rig.sessions.request_stop(session)
-    assert asked == [(session, rig.processes)]
+    asked: list[tuple[object, ...]] = []
+
+    def request(*arguments: object) -> str:
+        asked.append(arguments)
+        return "on its way"
+
+    monkeypatch.setattr(module, "request_stop", request)
+    assert str(rig.sessions.request_stop(session, START + 500)) == "on its way"
+    assert asked == [(session, rig.processes, rig.home.clock, START + 500)], "by force, or with another deadline"
 
     def refuse(*_: object) -> None:
         raise StopError("no")
 
     monkeypatch.setattr(module, "request_stop", refuse)
     with pytest.raises(StopError):
-        rig.sessions.request_stop(session)
+        rig.sessions.request_stop(session, START + 500)
 
 
 def test_identities_of_a_session() -> None:

@@ -24,7 +24,7 @@ from switchboard.common.facts import CliStatus
 from switchboard.common.system_clock import SystemClock
 from switchboard.sessions.keeper_client import ExitReport
 from switchboard.sessions.session import Session
-from switchboard.sessions.stop import AGAIN_MS, DETACH, INNER_MS, SHELL_AGAIN_MS, StopError, stop_session
+from switchboard.sessions.stop import AGAIN_MS, DETACH, INNER_MS, SHELL_AGAIN_MS, StopError, request_stop, stop_session
 
 STARTED, WRITER, GROUP = 4_000_100, 4_000_200, 4_000_300
 """Numbers of no process: the signals of this test go to a list."""
@@ -371,6 +371,40 @@ async def test_only_the_exit_confirms(
         assert not await stand.clock.run(stopping(stand, processes, force, grace=1_999))
         assert await stand.clock.run(stopping(stand, processes, force))
         assert stand.clock.now() == START + 2_000
+
+
+async def test_the_first_request_is_out_before_its_end_is_awaited(
+    signals: Signals, processes: FakeProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hosted("shell", pid=STARTED) as stand:
+        group_is(STARTED, monkeypatch)
+        timeline = Timeline(stand, signals)
+        stop = request_stop(stand.session, processes.door(), stand.clock, START + GRACE)
+        assert timeline.seen == [(0, STARTED)]
+        stand.clock.call_at(START + 100, lambda: exits(stand))
+        assert await stand.clock.run(stop.finished())
+        assert timeline.seen == [(0, STARTED)], "it was asked twice for one stop"
+
+
+async def test_a_first_request_that_may_not_be_sent_is_told_at_once(
+    signals: Signals, processes: FakeProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signals.foreign = {STARTED}
+    with hosted("shell", pid=STARTED) as stand:
+        group_is(STARTED, monkeypatch)
+        with pytest.raises(StopError):
+            request_stop(stand.session, processes.door(), stand.clock, START + GRACE)
+    assert signals.sent == []
+
+
+async def test_a_session_that_has_ended_is_not_asked(
+    signals: Signals, processes: FakeProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hosted("shell", pid=STARTED) as stand:
+        group_is(STARTED, monkeypatch)
+        exits(stand)
+        assert await request_stop(stand.session, processes.door(), stand.clock, START + GRACE).finished()
+    assert signals.sent == []
 
 
 async def test_nothing_is_sent_at_or_after_the_deadline(

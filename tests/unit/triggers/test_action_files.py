@@ -163,6 +163,10 @@ async def test_a_result_that_appeared_meanwhile_counts_and_is_not_tried_against(
 
 
 async def test_something_else_in_its_place_is_a_failure(stage: Stage) -> None:
+    async def opened_again() -> bool:
+        pytest.fail("no room helps there")
+
+    stage.files = ActionFiles(stage.spool, stage.clock, stage.say, opened_again)
     stage.lie_there(marker=True)
     stage.result.mkdir()
     assert await stage.settle() is Fate.RETAIN
@@ -198,6 +202,45 @@ async def test_being_cancelled_means_one_last_attempt(stage: Stage) -> None:
         await task
     assert len(stage.spool.tries) == 3
     assert stage.left() == [".result.json"]
+
+
+async def test_where_no_result_can_be_published_it_waits_for_room(stage: Stage) -> None:
+    stage.lie_there(marker=True)
+    stage.spool.fail("publish", 12)
+    room = asyncio.Event()
+    asked: list[int] = []
+
+    async def opened_again() -> bool:
+        asked.append(len(stage.spool.tries))
+        await room.wait()
+        return True
+
+    stage.files = ActionFiles(stage.spool, stage.clock, stage.say, opened_again)
+    task = asyncio.get_running_loop().create_task(stage.files.settle(STEM, RESULT), name="settling")
+    await stage.clock.advance(60_000)
+    assert (asked, stage.left()) == ([6], [".action.json", ".json"])
+    room.set()
+    await stage.clock.advance(1000)
+    assert await task is Fate.DONE
+    assert (asked, stage.left()) == ([6, 12], [".result.json"])
+
+
+async def test_being_cancelled_while_it_waits_for_room_means_one_last_attempt(stage: Stage) -> None:
+    stage.lie_there(marker=True)
+    stage.spool.fail("publish", 7)
+
+    async def opened_again() -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    stage.files = ActionFiles(stage.spool, stage.clock, stage.say, opened_again)
+    task = asyncio.get_running_loop().create_task(stage.files.settle(STEM, RESULT), name="settling")
+    await stage.clock.advance(1000)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(stage.spool.tries) == 7
+    assert stage.left() == [".action.json", ".json"]
 
 
 def test_at_once_means_one_attempt(stage: Stage) -> None:

@@ -83,10 +83,17 @@ def test_nothing_is_removed_before_it_is_answered(steps: tuple[Step, ...]) -> No
         (b'["outcome"]', Found.UNREADABLE),
         (b"\xff", Found.UNREADABLE),
         (b"[" * 30_000 + b"]" * 30_000, Found.UNREADABLE),
+        (b'{"outcome":"refused","version":' + b"[" * 32_000 + b"]" * 32_000 + b"}", Found.TERMINAL),
     ],
 )
 def test_what_stands_in_the_place_of_a_result(content: bytes | None, expected: Found) -> None:
     assert found_in(content) is expected
+
+
+def test_what_would_take_seconds_to_parse_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchboard.triggers.recovery.parse", lambda _text: pytest.fail("it is parsed"))
+    assert found_in(b'{"a":' * 70_000) is Found.UNREADABLE
+    assert found_in(b"[" * 70_000) is Found.UNREADABLE
 
 
 # --- the interrupted result -------------------------------------------------------------------------------------------

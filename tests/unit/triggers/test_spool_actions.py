@@ -141,10 +141,79 @@ def test_a_full_disk_leaves_nothing_visible(spool: Spool, put: Put, monkeypatch:
     assert results(spool) == []
 
 
+def test_nor_does_one_that_takes_half_of_it(spool: Spool, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+
+    def half(descriptor: int, data: bytes) -> int:
+        if os.fstat(descriptor).st_size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(descriptor, bytes(data)[:1])
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match="No space left"):
+        put[1](spool, b"{}\n")
+    assert results(spool) == []
+
+
+def test_a_marker_that_cannot_be_replaced_stands(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool.create_marker(STEM, b"one\n")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        spool.update_marker(STEM, b"two\n")
+    assert spool.read_marker(STEM) == b"one\n"
+    assert results(spool) == [f"{STEM}.action.json"]
+
+
 def test_a_marker_is_replaced_whole(spool: Spool) -> None:
     spool.create_marker(STEM, b"one\n")
     spool.update_marker(STEM, b"two\n")
     assert spool.read_marker(STEM) == b"two\n"
+    assert results(spool) == [f"{STEM}.action.json"]
+
+
+def test_a_marker_is_replaced_whole_where_files_cannot_change_places(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard.triggers.spool._system_renameat2", lambda: None)
+    test_a_marker_is_replaced_whole(spool)
+
+
+def test_replacing_a_marker_that_is_gone_puts_it_back(spool: Spool) -> None:
+    spool.update_marker(STEM, b"two\n")
+    assert spool.read_marker(STEM) == b"two\n"
+    assert results(spool) == [f"{STEM}.action.json"]
+
+
+def test_a_link_in_a_marker_s_place_is_replaced_and_not_followed(spool: Spool, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("content")
+    place(spool, ".action.json").symlink_to(tmp_path / "elsewhere")
+    spool.update_marker(STEM, b"two\n")
+    assert (tmp_path / "elsewhere").read_text() == "content"
+    assert spool.read_marker(STEM) == b"two\n"
+
+
+def test_a_folder_in_a_marker_s_place_is_not_replaced(spool: Spool) -> None:
+    place(spool, ".action.json").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        spool.update_marker(STEM, b"two\n")
+    assert place(spool, ".action.json").is_dir()
+
+
+def test_an_older_marker_that_cannot_be_removed_does_no_harm(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(errno.EACCES, "no", path)
+
+    spool.create_marker(STEM, b"one\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refuse)
+        spool.update_marker(STEM, b"two\n")
+    assert spool.read_marker(STEM) == b"two\n"
+    spool.update_marker(STEM, b"three\n")
+    assert spool.read_marker(STEM) == b"three\n"
     assert results(spool) == [f"{STEM}.action.json"]
 
 
@@ -211,6 +280,8 @@ def test_reading_under_something_that_is_no_folder_fails(spool: Spool, read: Cal
 def test_reading_stops_at_the_limit(spool: Spool) -> None:
     place(spool, ".result.json").write_bytes(b"x" * 1_500_000)
     assert len(spool.read_result(STEM) or b"") == 1_048_576
+    place(spool, ".action.json").write_bytes(b"x" * 1_500_000)
+    assert len(spool.read_marker(STEM) or b"") == 8192
 
 
 def test_names_with_a_marker(spool: Spool) -> None:

@@ -16,6 +16,8 @@ RESUME = {"action": "open", "sessionId": ID, "prompt": "hello"}
 SHOW = {"action": "open", "sessionId": ID}
 NEW = {"action": "open", "new": {"project": CWD, "name": "n"}, "prompt": "hello"}
 WRONG = {"action": "open", "sessionId": ID, "prompt": ""}
+STOP = {"action": "stop", "sessionId": ID}
+NOTE = {**STOP, "before": "write your note"}
 
 
 def closed(house: House) -> None:
@@ -35,6 +37,26 @@ def lost(house: House) -> None:
     house.page.on_start = lambda session: session.update(starting=True)
 
 
+def typed_a_moment_ago(house: House) -> None:
+    house.open_here().type(b"x\x7f")
+
+
+def works_for_a_second(house: House) -> None:
+    house.open_here().turns(1000)
+
+
+def never_takes_it(house: House) -> None:
+    house.open_here().on_write = lambda _data: None
+
+
+def busy(house: House) -> None:
+    house.open_here().show("busy")
+
+
+def does_not_listen(house: House) -> None:
+    house.open_here().ends_after = None
+
+
 def nothing(_house: House) -> None:
     """Nobody knows the id."""
 
@@ -48,17 +70,31 @@ STORIES: dict[str, tuple[dict[str, Any], Callable[[House], None], list[str]]] = 
     "new": (NEW, project, ["spawn", "text", "enter"]),
     "not found": (SHOW, nothing, []),
     "refused for its shape": (WRONG, here, []),
+    "stop": (STOP, here, ["kill"]),
+    "stop after the quiet window": (STOP, typed_a_moment_ago, ["kill"]),
+    "stop with a note": (NOTE, works_for_a_second, ["text", "enter", "kill"]),
+    "stop whose note is not taken": ({**NOTE, "timeout_ms": 1200}, never_takes_it, ["text", "enter"]),
+    "stop that is not confirmed": ({**STOP, "timeout_ms": 2000}, does_not_listen, ["kill"]),
+    "stop refused": (STOP, busy, []),
+    "stop of a session that is not open": (STOP, closed, []),
 }
 
 POINTS = {
-    "resume with a prompt": 75,
-    "resume alone": 50,
-    "resume that never comes up": 52,
-    "open here with a prompt": 48,
-    "open here alone": 27,
+    "resume with a prompt": 73,
+    "resume alone": 48,
+    "resume that never comes up": 50,
+    "open here with a prompt": 46,
+    "open here alone": 25,
     "new": 63,
-    "not found": 19,
+    "not found": 15,
     "refused for its shape": 11,
+    "stop": 32,
+    "stop after the quiet window": 34,
+    "stop with a note": 62,
+    "stop whose note is not taken": 44,
+    "stop that is not confirmed": 32,
+    "stop refused": 15,
+    "stop of a session that is not open": 15,
 }
 """At least so many moments are tried."""
 

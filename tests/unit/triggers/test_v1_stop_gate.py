@@ -174,6 +174,14 @@ class TestSettling:
         ahead = session("idle", 9_000)
         assert play(gate(), (0, ahead), (299, ahead), (300, ahead)) == DONE
 
+    def test_a_deadline_before_it_has_settled_is_no_matter_of_input(self) -> None:
+        young = session("idle", -5)
+        assert refused(play(gate(200), (0, young), (200, young))) == (reasons.TIMED_OUT, delivery.IDLE_TOO_BRIEF)
+
+    def test_unless_the_quiet_window_lasts_as_long(self) -> None:
+        young = session("idle", -5, last=200 - QUIET)
+        assert refused(play(gate(200), (0, young), (200, young)))[0] == reasons.NOT_QUIET
+
 
 class TestAfterTheNote:
     """The transcript has shown the last turn to be over while background work holds the CLI at busy."""

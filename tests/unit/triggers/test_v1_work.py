@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,51 @@ async def test_an_answer_that_comes_with_the_closing_counts(house: House) -> Non
     await asyncio.sleep(0)
     house.close()
     assert await task == 7
+
+
+async def test_closing_within_what_is_awaited_leaves_nothing_behind(house: House) -> None:
+    """It may be this very task that closes the host: what it does afterwards is not cancelled."""
+
+    async def close() -> int:
+        house.close()
+        return 7
+
+    async def whole() -> int:
+        answer = await work_of(house).unless_closing(close())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return answer
+
+    assert await asyncio.create_task(whole()) == 7
+
+
+async def test_what_has_its_answer_in_spite_of_the_closing_is_believed(house: House) -> None:
+    async def stubborn() -> int:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return 7
+
+    async def whole() -> tuple[int, int]:
+        answer = await work_of(house).unless_closing(stubborn())
+        await asyncio.sleep(0)
+        task = asyncio.current_task()
+        assert task is not None
+        return answer, task.cancelling()
+
+    task = asyncio.create_task(whole())
+    await house.clock.settle()
+    house.close()
+    assert await task == (7, 0)
+
+
+@pytest.mark.parametrize("first", ["the host", "its task"])
+async def test_who_is_cancelled_while_the_host_closes_is_cancelled(house: House, first: str) -> None:
+    task = asyncio.create_task(work_of(house).unless_closing(asyncio.Event().wait()))
+    await house.clock.settle()
+    for act in (house.close, task.cancel) if first == "the host" else (task.cancel, house.close):
+        act()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 async def test_a_closing_host_awaits_nothing_more(house: House) -> None:
