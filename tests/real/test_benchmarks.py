@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "watcher_side.py"
+ACTIONS = SCRIPT.with_name("actions_side.py")
 
 
 @pytest.mark.parametrize("pace", ["burst", "paced"])
@@ -21,3 +22,20 @@ def test_a_turn_of_the_watcher_delivers_every_request(pace: str) -> None:
     assert set(told) == {"N", "total_ms", "per_s", "lat_p50", "lat_p99"}
     assert told["N"] == 20
     assert 0 < told["lat_p50"] <= told["lat_p99"] < told["total_ms"]
+
+
+@pytest.mark.parametrize("first", ["versioned", "legacy"])
+@pytest.mark.parametrize("pace", ["burst", "paced"])
+def test_a_turn_of_actions_delivers_every_request_of_both_kinds(pace: str, first: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ACTIONS), "12", "5", pace, first], capture_output=True, text=True, timeout=60, check=True
+    )
+    told = json.loads(done.stdout)
+    assert set(told) == {"versioned", "legacy"}
+    assert next(iter(told)) == first
+    for figures in told.values():
+        assert figures["N"] == 12
+        if pace == "paced":
+            assert 0 < figures["lat_p50"] <= figures["lat_p99"]
+        else:
+            assert figures["total_ms"] > 0

@@ -115,8 +115,8 @@ def test_a_turn_s_kinds_take_turns_at_beginning(monkeypatch: pytest.MonkeyPatch)
     assert [figure.name for figure in figures] == [
         pick.name for pick in actions.PICKS if pick.below is None or os.access(pick.below, os.W_OK)
     ]
-    first = f"{actions.PICKS[0].pace} 10 10"
-    assert begun.index(f"{first} versioned") < begun.index(f"{first} legacy")
+    for pace in ("paced", "burst"):
+        assert begun.index(f"10 10 {pace} versioned") < begun.index(f"10 10 {pace} legacy")
 
 
 @pytest.mark.parametrize("kind", ["versioned", "legacy"])

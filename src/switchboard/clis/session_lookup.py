@@ -73,6 +73,9 @@ class SessionLookup:
             probe = probe_transcript(path, remap)
         except OSError as error:
             return FoundTranscript(profile, path, problem=error.strerror or str(error))
+        stem = os.path.basename(path).removesuffix(".jsonl")
+        if stem != stem.lower():
+            return FoundTranscript(profile, path, problem="its name is not in lower case, so the CLI does not find it")
         if not probe.usable:
             return FoundTranscript(profile, path, problem="there is no row in it")
         return FoundTranscript(profile, path, probe.identity, probe.cwd.cwd)

@@ -32,7 +32,9 @@ from switchboard.page.byte_frames import decode_input as decode_input
 from switchboard.page.byte_frames import decode_output as decode_output
 from switchboard.page.byte_frames import encode_input as encode_input
 from switchboard.page.byte_frames import encode_output as encode_output
-from switchboard.page.wire_types import Columns, Handle, Path, Permit, RequestId, Rows, SessionKey
+from switchboard.page.session_row import ExitStatus as ExitStatus
+from switchboard.page.session_row import SessionInfo as SessionInfo
+from switchboard.page.wire_types import Columns, Handle, Path, Permit, RequestId, Rows, SessionKey, well_formed
 from switchboard.page.wire_types import Message as _Message
 
 PROTOCOL = 1
@@ -172,46 +174,6 @@ PageMessage = (
 
 
 # --- what the host says ------------------------------------------------------------------------------------------
-
-
-class ExitStatus(msgspec.Struct, frozen=True):
-    """How a process ended: an exit code, or the number of the signal; both null when nobody could see it."""
-
-    code: int | None = None
-    signal: int | None = None
-
-
-class SessionInfo(msgspec.Struct, frozen=True):
-    """One session as pages and `switchboard ls` show it.
-
-    `handle` is the session's number in this data directory (null for a closed one); `id` is the CLI's session id and
-    may change (`/clear`); `generation` tells two terminals that had the same id apart. `status` is one of starting,
-    idle, busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall
-    milliseconds. `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it.
-    """
-
-    id: str
-    state: Literal["open", "exited", "closed"]
-    cli: str
-    status: str
-    handle: int | None = None
-    generation: int = 0
-    kind: Literal["agent", "shell", "attach"] = "agent"
-    name: str | None = None
-    title: str | None = None
-    project: str | None = None
-    cwd: str | None = None
-    pid: int | None = None
-    waiting_for: str | None = None
-    status_since: int | None = None
-    opened_at: int | None = None
-    modified_at: int | None = None
-    columns: int = 120
-    rows: int = 40
-    draft: bool = False
-    attention: bool = False
-    exit: ExitStatus | None = None
-    opened_by: Literal["trigger"] | None = None
 
 
 class Welcome(_Message, tag="welcome", frozen=True):
@@ -380,8 +342,11 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(message: PageMessage | HostMessage) -> bytes:
-    """Return the JSON of a message."""
-    return _encoder.encode(message)
+    """Return the JSON of a message. What is no text (half a surrogate pair) goes as U+FFFD."""
+    try:
+        return _encoder.encode(message)
+    except UnicodeEncodeError:
+        return _encoder.encode(well_formed(msgspec.to_builtins(message)))
 
 
 def decode_from_page(frame: bytes) -> PageMessage:

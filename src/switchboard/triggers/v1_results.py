@@ -80,7 +80,7 @@ def evidence(
         ("idle_source", idle_source),
         ("dialog", dialog),
         ("withheld", record.withheld),
-        ("enter_at", None if record.enter_at is None else iso_time(record.enter_at)),
+        ("enter_at", iso_time(record.enter_at) if record.enter_written and record.enter_at is not None else None),
         ("timedOut", timed_out or None),
     ):
         if value is not None:

@@ -63,12 +63,21 @@ def stage(tmp_path: Path) -> Stage:
 
 
 @pytest.mark.parametrize("asked", [ID, ID.upper()])
-@pytest.mark.parametrize("named", [ID, ID.upper()])
-async def test_a_transcript_that_no_cache_has_seen(stage: Stage, asked: str, named: str) -> None:
+async def test_a_transcript_that_no_cache_has_seen(stage: Stage, asked: str) -> None:
     assert await stage.resolve() == SessionNotFound()
-    path = stage.place(name=named)
+    path = stage.place()
     found = os.stat(path)
     assert await stage.resolve(asked) == ClosedSession(ID, "claude", str(path), (found.st_dev, found.st_ino), "/w")
+
+
+@pytest.mark.parametrize("asked", [ID, ID.upper()])
+async def test_a_file_whose_name_is_spelt_another_way_is_found_by_us_and_not_by_its_cli(
+    stage: Stage, asked: str
+) -> None:
+    stage.place(name=ID.upper())
+    found = await stage.resolve(asked)
+    assert isinstance(found, NoReadableTranscript)
+    assert "not in lower case" in found.detail
 
 
 async def test_each_profile_has_its_own_folders(stage: Stage) -> None:

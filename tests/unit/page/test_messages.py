@@ -259,3 +259,15 @@ def test_the_head_of_a_frame_is_the_one_that_the_library_writes(size: int) -> No
     library = WebSocketWriter(SimpleNamespace(), transport)  # type: ignore[arg-type]  # what of them it uses
     library._write_websocket_frame(b"x" * size, WSMsgType.BINARY, 0)
     assert binary_head(size) + b"x" * size == b"".join(written)
+
+
+def test_half_a_surrogate_pair_ends_no_connection() -> None:
+    """Ids and reasons come from request files, and a page that cannot be told of one would be told of none."""
+    told = messages.TriggerActivity("n", 1, "done", session_id="\ud800", reason="unsupported field: \udfff", ok=False)
+    back = messages.decode_from_host(messages.encode(told))
+    assert isinstance(back, messages.TriggerActivity)
+    assert (back.session_id, back.reason, back.ok) == ("\ufffd", "unsupported field: \ufffd", False)
+    row = messages.SessionInfo("id", "open", "agent", "idle", name="a\ud83d\ude00b\ud83d")
+    listed = messages.decode_from_host(messages.encode(messages.Listing(1, [row])))
+    assert isinstance(listed, messages.Listing)
+    assert listed.sessions[0].name == "a\U0001f600b\ufffd"
