@@ -37,7 +37,7 @@ class Host:
         return found
 
     async def spawn(self, *argv: str, cwd: str = "/", label: bytes = b"label") -> Holding:
-        holding = await self.client.spawn(argv, cwd, ENVIRONMENT, 80, 24, label)
+        holding = await self.client.spawn(argv, cwd, ENVIRONMENT, 80, 24, label, 2**60)
         self.holdings.append(holding)
         return holding
 

@@ -20,6 +20,7 @@ from tests.support.lifecycle_host import asked, facts, listed, new, prompts, wat
 from tests.support.screens import Screen
 
 from switchboard.clis.procfs import ProcFs
+from switchboard.delivery import reasons as delivery
 
 
 @pytest.fixture
@@ -214,6 +215,24 @@ async def test_a_killed_host_repeats_nothing(host: RunningHost, screen: Screen) 
     assert prompts(host, session_id).count("[slow 30s] long note") == 1
     assert not list((host.triggers / "processed").glob("*.action.json"))
     os.kill(pid, signal.SIGHUP)
+
+
+async def test_a_text_that_a_stopped_cli_has_not_read_is_written(host: RunningHost, screen: Screen) -> None:
+    """The terminal has all of it at the deadline, so all of it is in the box once the CLI goes on."""
+    session_id = (await new(host))["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "idle")
+    pid = listed(host, session_id)["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        result = await asked(host, {"action": "open", "sessionId": session_id, "prompt": "not yet", "timeout_ms": 1500})
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert facts(result) == ("refused", "session action timed out", False, "no", True, 1)
+    assert (result["text_written"], result["enter_written"]) == (True, False)
+    assert result["detail"] == delivery.enter_withheld(delivery.TOO_LATE)
+    assert "uncertain" not in result
+    assert listed(host, session_id)["draft"]
+    assert prompts(host, session_id) == ["hello"]
 
 
 async def test_a_cli_that_was_killed_is_proven_dead(host: RunningHost, screen: Screen) -> None:

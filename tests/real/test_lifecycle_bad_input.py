@@ -92,6 +92,16 @@ def left(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
+async def all_settled(host: FieldHost, *requests: str, markers: str = "") -> None:
+    """Wait until everything is answered and cleared away, but these: it goes after its result has come."""
+    folder = host.triggers / "processed"
+    await until(lambda: left(host.triggers) == sorted([*requests, "processed"]), f"only {requests} to be left")
+    await until(
+        lambda: [name for name in left(folder) if not name.endswith(".result.json")] == ([markers] if markers else []),
+        "only results to be left",
+    )
+
+
 # --- bodies -----------------------------------------------------------------------------------------------------------
 
 
@@ -246,7 +256,7 @@ async def test_bodies(host: FieldHost) -> None:
         for row, name in names.items():
             assert (row, await answer(host, name)) == (row, BODIES[row][1])
         assert resident_mb(host.pid) < before + 60
-        await until(lambda: left(host.triggers) == ["processed"], "the requests to be gone")
+        await all_settled(host)
         assert left(host.triggers / "processed") == sorted(f"{name}.result.json" for name in names.values())
         alive = await host.result(host.ask(shown.sessions[handle].id, "hello"))
         assert alive["submitted"] == "confirmed"
@@ -287,6 +297,7 @@ BAD_NAME = refused("trigger filename must be a lowercase UUID", spawned="", step
 async def test_files(host: FieldHost, screen: Screen) -> None:
     """Each as one that could be taken for a request to the session that is open; one of them is."""
     session_id = (await new(host))["sessionId"]
+    await all_settled(host)
     before = set(left(host.triggers / "processed"))
     body = to(f'"{session_id}"', ',"prompt":"do it"')
     outside = host.root / "outside"
@@ -310,7 +321,7 @@ async def test_files(host: FieldHost, screen: Screen) -> None:
     done = json.loads(await answer(host, file["hard link"]))
     assert facts(done) == ("opened", None, False, "confirmed", True, 1)
     # What cannot be removed is not taken again: a folder.
-    await until(lambda: left(host.triggers) == sorted([f"{file['folder']}.json", no_request.name, "processed"]), "rest")
+    await all_settled(host, f"{file['folder']}.json", no_request.name)
     assert set(left(host.triggers / "processed")) - before == {
         f"{name}.result.json" for name in (*expected, file["hard link"])
     }
@@ -361,9 +372,7 @@ async def test_requests_that_are_replaced_while_they_wait(host: FieldHost, scree
             assert facts(result) == ("opened", None, False, "confirmed", True, 1)
     assert prompts(host, session_id) == ["hello", "[slow 2s] first", *(f"not {by}" for by in names)]
     assert listed(host, session_id)["state"] == "open"
-    rest = sorted([f"{names['a folder']}.json", "processed"])
-    await until(lambda: left(host.triggers) == rest, "what is left of the requests")
-    assert [name for name in left(host.triggers / "processed") if not name.endswith(".result.json")] == []
+    await all_settled(host, f"{names['a folder']}.json")
     assert outside.read_text() == to(f'"{session_id}"', action="stop")
 
 
@@ -410,6 +419,7 @@ async def test_markers(host: FieldHost, screen: Screen, when: str, requests: boo
     session_id = (await new(host))["sessionId"]
     (host.root / "outside").write_text(PRECIOUS)
     folder = host.triggers / "processed"
+    await all_settled(host)
     earlier = left(folder)
     if when == "before it starts":
         host.terminate()
@@ -426,10 +436,9 @@ async def test_markers(host: FieldHost, screen: Screen, when: str, requests: boo
     # A request that comes later finds nothing of them in its way.
     assert (await asked(host, {"action": "open", "sessionId": session_id, "prompt": "afterwards"}))["ok"]
     assert prompts(host, session_id) == ["hello", "afterwards"]
-    await until(lambda: left(host.triggers) == ["processed"], "the requests to be gone")
     if requests or when == "before it starts":
-        rest = [name for name in left(folder) if not name.endswith(".result.json")]
-        assert rest == [f"{names['a folder']}.action.json"], "what cannot be removed"
+        # A folder cannot be removed.
+        await all_settled(host, markers=f"{names['a folder']}.action.json")
         assert len(left(folder)) == len(earlier) + len(names) + 2
     else:
         assert set(left(folder)) >= {f"{name}.action.json" for name in names.values()}, "they are nobody's business"
@@ -485,8 +494,7 @@ async def test_results(host: FieldHost, screen: Screen, when: str) -> None:
     assert prompts(host, session_id) == ["hello", "afterwards"]
     assert {row: standing(folder / f"{name}.result.json") for row, name in names.items()} == before
     unanswered = [f"{name}.json" for row, name in names.items() if not RESULTS[row][1]]
-    await until(lambda: left(host.triggers) == sorted([*unanswered, "processed"]), "what is left of the requests")
-    assert [name for name in left(folder) if not name.endswith(".result.json")] == []
+    await all_settled(host, *unanswered)
     for row, name in names.items():
         assert (row, f"{name}: left alone" in host.log) == (row, not RESULTS[row][1])
     assert (host.root / "outside").read_text() == PRECIOUS
@@ -512,6 +520,7 @@ async def test_on_a_full_disk_nothing_is_begun_and_everything_answered_once_ther
     host: FieldHost, screen: Screen
 ) -> None:
     session_id = (await new(host))["sessionId"]
+    await all_settled(host)
     before = left(host.triggers / "processed")
     async with page(host, ready=False) as shown:
         with full_disk(host):
@@ -536,7 +545,7 @@ async def test_on_a_full_disk_nothing_is_begun_and_everything_answered_once_ther
     assert facts(json.loads(await answer(host, stop))) == ("closed", None, None, "no", False, 0)
     assert await answer(host, unknown) == NOWHERE
     assert await answer(host, later) == refused("sessionId must be a UUID")
-    await until(lambda: left(host.triggers) == ["processed"], "the requests to be gone")
+    await all_settled(host)
     assert len(left(host.triggers / "processed")) == len(before) + 4
     assert prompts(host, session_id) == ["hello"]
 
@@ -574,8 +583,7 @@ async def test_a_disk_that_is_full_in_the_middle_of_an_action(host: FieldHost, s
         assert facts(result) == ("opened", None, False, "confirmed", True, 1)
     assert (await asked(host, {"action": "open", "sessionId": session_id, "prompt": "afterwards"}))["ok"]
     assert prompts(host, session_id) == ["hello", "just once", "afterwards"]
-    await until(lambda: left(host.triggers) == ["processed"], "the requests to be gone")
-    assert [entry for entry in left(folder) if not entry.endswith(".result.json")] == []
+    await all_settled(host)
 
 
 BOUND_BY_PERMISSIONS = """
@@ -594,6 +602,7 @@ async def test_folders_that_can_only_be_read(host: FieldHost, stack: AsyncExitSt
     screen = await page_of(host, stack)
     session_id = (await new(host))["sessionId"]
     folder = host.triggers / "processed"
+    await all_settled(host)
     before = left(folder)
     async with page(host, ready=False) as shown:
         folder.chmod(0o555)
@@ -619,7 +628,7 @@ async def test_folders_that_can_only_be_read(host: FieldHost, stack: AsyncExitSt
     host.terminate()
     host.triggers.chmod(0o755)
     await start_again(host, screen)
-    await until(lambda: left(host.triggers) == ["processed"], "the requests to be gone", PATIENCE)
+    await all_settled(host)
     assert (await asked(host, {"action": "open", "sessionId": session_id, "prompt": "afterwards"}))["ok"]
     assert await answer(host, third) == done
     assert prompts(host, session_id) == ["hello", "first", "[slow 1s] second", "third", "afterwards"]
@@ -698,8 +707,7 @@ async def test_two_thousand_at_once(host: FieldHost, screen: Screen) -> None:
     for name, expected in zip(names, [NOWHERE, opened] * HALF, strict=True):
         assert host.result_path(name).read_text() == expected
     beside.rmdir()
-    await until(lambda: left(host.triggers) == ["processed"], "the requests to be gone")
-    assert [name for name in left(host.triggers / "processed") if not name.endswith(".result.json")] == []
+    await all_settled(host)
     assert len(processes(session_id)) == 1
     assert (await asked(host, {"action": "open", "sessionId": session_id, "prompt": "afterwards"}))["ok"]
     assert prompts(host, session_id) == ["hello", "afterwards"]

@@ -167,12 +167,13 @@ def check_result(kill: Kill, result: dict[str, Any]) -> None:
     assert ("enter_at" in result) is (marker["enter_at"] is not None)
 
 
-def check_files(kill: Kill, result: dict[str, Any]) -> None:
+async def check_files(kill: Kill, result: dict[str, Any]) -> None:
     """No request, no marker, nothing half written, and the result as it was first published."""
-    assert sorted(entry.name for entry in kill.host.triggers.iterdir()) == ["processed"]
-    names = {entry.name for entry in kill.folder.iterdir()}
-    assert not [name for name in names if not name.endswith(".result.json")], names
-    assert f"{kill.name}.result.json" in names
+    assert not list(kill.folder.glob(f"{kill.name}.action.json*"))
+    assert not (kill.host.triggers / f"{kill.name}.json").exists()
+    # What came afterwards is cleared away after its result has come.
+    await until(lambda: [entry.name for entry in kill.host.triggers.iterdir()] == ["processed"], "no request is left")
+    await until(lambda: all(file.name.endswith(".result.json") for file in kill.folder.iterdir()), "no marker is left")
     assert json.loads(kill.host.result_path(kill.name).read_bytes()) == result
     if kill.result is not None:
         assert kill.host.result_path(kill.name).read_bytes() == kill.result
@@ -322,7 +323,7 @@ async def goes_on(kill: Kill, moment: Moment, session_id: str, earlier: list[str
     assert prompts(host, session_id) == [*earlier, *once, "afterwards"]
     assert processes(session_id) == running
     assert len([one for one in host.sessions() if one["state"] == "open"]) == 1
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 async def test_opening_when_the_marker_appears(host: RunningHost, stack: AsyncExitStack) -> None:
@@ -342,7 +343,7 @@ async def test_opening_when_the_marker_appears(host: RunningHost, stack: AsyncEx
     assert (after["ok"], after["resumed"], after["submitted"]) == (True, True, "confirmed"), after
     assert prompts(host, session_id) == ["hello", "afterwards"]
     assert len(processes(session_id)) == 1
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 CLAIMED = Moment("the marker appears", claimed)
@@ -395,7 +396,7 @@ async def test_a_new_session_when_the_marker_appears(host: RunningHost, stack: A
     assert (unknown["outcome"], unknown["reason"]) == ("not-found", "session not found")
     assert processes(reserved) == []
     assert {one["id"] for one in host.sessions()} == {earlier, after["sessionId"]}
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 # --- a stop after a note ----------------------------------------------------------------------------------------------
@@ -438,7 +439,7 @@ async def test_a_stop_between_its_notes_text_and_enter(host: RunningHost, stack:
     check_result(kill, result)
     await left_in_the_box(kill, session_id)
     await still_runs(kill, session_id, running)
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 async def test_a_stop_during_its_notes_turn(host: RunningHost, stack: AsyncExitStack) -> None:
@@ -452,7 +453,7 @@ async def test_a_stop_during_its_notes_turn(host: RunningHost, stack: AsyncExitS
     result = await kill.next_host()
     check_result(kill, result)
     await still_runs(kill, session_id, running, NOTE)
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 @asynccontextmanager
@@ -477,7 +478,7 @@ async def test_a_stop_between_its_notes_turn_and_the_signal(host: RunningHost, s
     result = await kill.next_host()
     check_result(kill, result)
     await still_runs(kill, session_id, running, NOTE)
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 DEAF = """
@@ -509,7 +510,7 @@ async def test_a_stop_between_the_signal_and_the_exit(host: RunningHost, stack: 
     await still_runs(kill, session_id, [pid], NOTE)
     os.kill(pid, signal.SIGTERM)
     await until(lambda: listed(host, session_id)["state"] != "open", "the end", PATIENCE)
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 async def test_a_stop_at_its_results_rename(host: RunningHost, stack: AsyncExitStack) -> None:
@@ -522,7 +523,7 @@ async def test_a_stop_at_its_results_rename(host: RunningHost, stack: AsyncExitS
     check_result(kill, result)
     await until(lambda: listed(host, session_id)["state"] != "open", "the exit to be told of", PATIENCE)
     await is_closed(kill, session_id)
-    check_files(kill, result)
+    await check_files(kill, result)
 
 
 async def is_closed(kill: Kill, session_id: str) -> None:

@@ -25,6 +25,8 @@ from switchboard.page.broker import PageBroker
 from switchboard.page.hub import PageHub
 from switchboard.page.local_server import local_server
 from switchboard.page.messages import Bye, Done, OpenSession, SessionAction, SessionActionResult
+from switchboard.sessions import keeper_client
+from switchboard.sessions.keeper_client import KeeperError
 from switchboard.sessions.lifecycle import LifecycleSessions
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
@@ -70,7 +72,7 @@ class Host:
         self.store = Store(str(root / "switchboard.db"), self.clock.now())
         self.store.change_settings("global", lambda _before: {"permissionMode": None})
         processes = ProcFs()
-        self.sessions = LifecycleSessions(self.registry, processes, self.store, lambda _session_id: None)
+        self.sessions = LifecycleSessions(self.registry, processes, self.store, self.clock, lambda _id: None)
         self.broker = PageBroker(self.clock, self.sessions.holds, lambda: uuid.uuid4().hex)
         actions = HostActions(self.registry, self.store, {}, processes, self.clock, environment, lambda _sessions: None)
         self.hub = PageHub(self.registry, actions, self.clock, self.log, "0", self.broker)
@@ -322,6 +324,13 @@ def _go_on(host: Host) -> None:
     host.prepared.set()
 
 
+async def _keeper_is_through(host: Host) -> None:
+    """The keeper answers in order: what it was asked before is done or refused."""
+    keeper = host.registry._keeper
+    with pytest.raises(KeeperError, match="no such program"):
+        await keeper.spawn(["no-such-program"], "/", {}, 80, 24, b"", host.clock.now() + LONG)
+
+
 async def _nothing_more(host: Host, count: int) -> None:
     """What was started is there, once, and stays; nothing else starts."""
     await until(lambda: len(host.started) == count, f"{count} processes")
@@ -363,8 +372,48 @@ async def test_the_deadline_comes(host: Host, stack: AsyncExitStack, moment: Mom
     _go_on(host)
     asks_to_open(one, action, 9)
     assert (await done(one, 9)).reason == "permit not valid"
-    await _nothing_more(host, 1 if starts else 0)
+    # The keeper comes to it too late, and starts nothing.
+    await _keeper_is_through(host)
+    await _nothing_more(host, 1 if starts and not in_doubt else 0)
     assert [target.key for target in host.spawned] == ([ID] if starts and not in_doubt else [])
+
+
+@pytest.mark.parametrize("what", ["resume", "new"])
+async def test_a_stopped_keeper_starts_nothing_after_the_deadline(host: Host, stack: AsyncExitStack, what: str) -> None:
+    one = await a_page(stack, host)
+    task = host.open(host.resume() if what == "resume" else Create(OTHER, str(host.project), "A name"), SOON)
+    await _starting(host, one)
+    assert await refused(task) == ("renderer action timed out", True)
+    assert not [said for said in one.said if isinstance(said, Done)]
+    host.keeper(signal.SIGCONT)
+    answer = await done(one)
+    assert (answer.ok, answer.reason) == (False, "session open failed")
+    assert answer.detail is not None
+    assert answer.detail.startswith("too late")
+    await _keeper_is_through(host)
+    assert (host.started, list(host.registry), host.spawned, host.store.names()) == ([], [], [], {})
+    # The next action is nobody's repetition.
+    again = host.open(host.resume())
+    action = await asked(one, 2)
+    asks_to_open(one, action, 2)
+    opened = await done(one, 2)
+    assert opened.session is not None
+    one.say(result(action, opened.session.generation))
+    await again
+    await _nothing_more(host, 1)
+
+
+async def test_a_click_gives_up_when_the_keeper_does_not_come_to_it(
+    host: Host, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_client, "SPAWN_SECONDS", SOON / 1000)
+    one = await a_page(stack, host)
+    host.keeper(signal.SIGSTOP)
+    answer = await one.ask(lambda number: OpenSession(number, "resume", "claude", ID, str(host.project)))
+    assert (answer.ok, answer.reason) == (False, "session open failed")
+    host.keeper(signal.SIGCONT)
+    await _keeper_is_through(host)
+    assert (host.started, list(host.registry)) == ([], [])
 
 
 async def test_a_cli_that_ends_at_once_is_not_taken_for_open(host: Host, stack: AsyncExitStack) -> None:

@@ -30,7 +30,7 @@ def test_it_ends_cleanly(host: RealHost, home: RealHome, api: MessagesApi, how: 
         host.drop({"sessionId": session["id"], "command": "a long one", "wait": "idle"})
         reaches("busy")
     if how == "stop":
-        answer = request(socket_path(host.environment), StopSession(1, session["handle"]), timeout=10)
+        answer = request(socket_path(host.environment), StopSession(1, session["handle"]), timeout=15)
         assert isinstance(answer, Done)
         assert answer.ok, answer
         assert answer.session is not None

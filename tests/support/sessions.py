@@ -203,6 +203,7 @@ class Spawn:
     env: Mapping[str, str]
     size: tuple[int, int]
     label: bytes
+    deadline: int
 
 
 class HandKeeper:
@@ -236,10 +237,17 @@ class HandKeeper:
         return held
 
     async def spawn(
-        self, argv: Sequence[str], cwd: str, env: Mapping[str, str], columns: int, rows: int, label: bytes
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        columns: int,
+        rows: int,
+        label: bytes,
+        deadline: int,
     ) -> Holding:
         self._must_be_there()
-        self.spawned.append(Spawn(tuple(argv), cwd, dict(env), (columns, rows), label))
+        self.spawned.append(Spawn(tuple(argv), cwd, dict(env), (columns, rows), label, deadline))
         if self.slow is not None:
             await self.slow.wait()
         if self.refusal is not None:

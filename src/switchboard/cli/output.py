@@ -78,6 +78,15 @@ def say(command: str, text: str) -> bool:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON that standard output can show: an escape of its own would be none of JSON's."""
+    """Return a value as JSON that standard output can show: an escape of its own would be none of JSON's.
+
+    On one line where it is nested too deeply to be laid out.
+    """
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
-    return json.dumps(value, indent=2, ensure_ascii=encoding != "utf8")
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=encoding != "utf8")
+    except RecursionError:
+        from switchboard.common.strict_json import dump  # for such a value alone
+
+        text = dump(value).decode("utf-8")
+        return text if encoding == "utf8" else "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)

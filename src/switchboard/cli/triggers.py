@@ -75,18 +75,29 @@ def read_result(folder: str, trigger_id: str) -> dict[str, Any] | None:
     path = result_path(folder, trigger_id)
     try:
         with open(path, encoding="utf-8") as file:
-            result = json.load(file)
+            text = file.read()
+        result = _parsed(text)
     except FileNotFoundError:
         return None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             return None  # nor can there be a request of that name
         raise UnreadableResult(f"the result {path} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UnreadableResult(f"the result {path} is damaged ({error}): {_LOOK}") from error
     if not isinstance(result, dict):
         raise UnreadableResult(f"the result {path} is damaged (no JSON object): {_LOOK}")
     return result
+
+
+def _parsed(text: str) -> Any:
+    """Return the value of a JSON text, however deeply it is nested. Raises `ValueError`."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        from switchboard.common.strict_json import parse  # for such a result alone
+
+        return parse(text)
 
 
 def read_phase(folder: str, trigger_id: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import types
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -86,14 +86,23 @@ async def timed(wait: Wait, feed: Feed[Facts], desk: Desk, record: StepRecord) -
         record.waited_ms += desk.clock.now() - started
 
 
-async def put(line: Line, data: bytes, check: Check, desk: Desk, until: Instant, record: StepRecord) -> None:
-    """Write to a terminal, and give up at `until` when it does not take the bytes.
+async def put(
+    line: Line,
+    data: bytes,
+    check: Check,
+    desk: Desk,
+    until: Instant,
+    record: StepRecord,
+    out: Callable[[], None] = lambda: None,
+) -> None:
+    """Write to a terminal, and give up at `until` when it does not take the bytes, or its program does not read them.
 
     A terminal whose program does not read never asks the check again, so time has to end the write from outside.
+    `out` is called once the terminal has all of it.
     Raises `WriteRefused` (`partial` when a part may be out) or `OSError`; `record.wrote` is true whenever it may be.
     """
     try:
-        writing = line.write(data, check)
+        writing = line.write(data, check, out)
         try:
             waits_for = writing.send(None)
         except StopIteration:

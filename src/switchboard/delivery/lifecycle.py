@@ -46,6 +46,7 @@ NO_WINDOW = "window not available"
 NOT_READY = "renderer not ready"
 PAGE_GONE = "renderer unavailable"
 PAGE_TIMED_OUT = "renderer action timed out"
+ACTION_TIMED_OUT = "session action timed out"
 OPEN_FAILED = "session open failed"
 NAME_NOT_SAVED = "session name could not be saved"
 # The reasons of the contract that come from the page's side; `TARGET_CHANGED` and `CLOSING` are delivery's own, too.

@@ -106,7 +106,7 @@ class MemoryLine:
         self.release()
         self._mutex.release()
 
-    async def write(self, data: bytes, check: Check) -> None:
+    async def write(self, data: bytes, check: Check, out: Callable[[], None] = lambda: None) -> None:
         refusal = self._terminal.refusal or check(self._terminal.facts.value)
         if refusal is not None:
             raise WriteRefused(refusal)
@@ -117,6 +117,7 @@ class MemoryLine:
             self._released = 0
         elif data != ESCAPE:
             self._typed += data
+        out()
 
     def release(self) -> None:
         typed, self._typed = len(self._typed.decode("utf-8", "replace")), b""

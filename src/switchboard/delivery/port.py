@@ -6,6 +6,7 @@ bytes: `switchboard.delivery.memory` is the smallest complete example.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
@@ -22,9 +23,11 @@ class Line(Protocol):
     People's keystrokes that arrive after the first byte are held, and released in order when the line closes.
     """
 
-    async def write(self, data: bytes, check: Check) -> None:
+    async def write(self, data: bytes, check: Check, out: Callable[[], None] = lambda: None) -> None:
         """Write all of `data`, as one write where the terminal takes it.
 
+        `out` is called once the terminal has all of it, before any wait for the program to read it: whatever this
+        raises then, all of it is out.
         `check` sees the facts immediately before every real write, also before a tail that had to wait for room.
         Raises `WriteRefused` (with `partial` bytes possibly out only when the terminal had taken a part before the
         permission was lost), `OSError` when the terminal fails. Cancelling it drops what was not written.

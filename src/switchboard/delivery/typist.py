@@ -66,6 +66,8 @@ class Typist:
         self._limits = limits
         self._hold_until: Instant = FOREVER
         self._latest: Instant = FOREVER
+        self._pieces = 0
+        """Of the text, how many the terminal has not taken yet."""
         self._released: ComposerView | None = None
         """The composer right after people's keystrokes were let through, our own text included."""
 
@@ -83,7 +85,6 @@ class Typist:
             known = frozenset(boundary for boundary in before.transcript.boundaries if boundary.manual)
         between = Pulse(before.busy_changed_at)
         await self._text(command, permit, between)
-        record.text_written = True
         set_delay = self._desk.settings.enter_delay_ms
         await self._pause(self._target.typing.enter_delay_ms if set_delay is None else set_delay, between)
         after_enter = await self._enter(between)
@@ -93,8 +94,9 @@ class Typist:
     async def _text(self, command: str, permit: Check, between: Pulse) -> None:
         typing = self._target.typing
         first, *rest = chunks(command, typing)
+        self._pieces = 1 + len(rest)
         try:
-            await put(self._line, first, permit, self._desk, self._limits.text, self._record)
+            await put(self._line, first, permit, self._desk, self._limits.text, self._record, self._piece_out)
         except WriteRefused as refusal:
             if not refusal.partial:
                 raise
@@ -104,8 +106,12 @@ class Typist:
         self._set_limits(typing.enter_delay_ms)
         for piece in rest:
             await self._pause(typing.chunk_gap_ms, between)
-            await self._put_held(piece, self._cut_short)
+            await self._put_held(piece, self._cut_short, out=self._piece_out)
             self._set_limits(typing.enter_delay_ms)
+
+    def _piece_out(self) -> None:
+        self._pieces -= 1
+        self._record.text_written = self._pieces == 0
 
     def _set_limits(self, delay_ms: int) -> None:
         """Text is out as of now: say how long its rest and its Enter may take."""
@@ -134,14 +140,18 @@ class Typist:
         return after
 
     async def _put_held(
-        self, data: bytes, left: Callable[[str], Halt], before: Callable[[], None] = lambda: None
+        self,
+        data: bytes,
+        left: Callable[[str], Halt],
+        before: Callable[[], None] = lambda: None,
+        out: Callable[[], None] = lambda: None,
     ) -> None:
         """Write what follows the first byte, after any dialog has closed. `left` makes the `Halt` of a refusal."""
         while True:
             await self._no_dialog(left)
             before()
             try:
-                await put(self._line, data, self._check, self._desk, self._latest, self._record)
+                await put(self._line, data, self._check, self._desk, self._latest, self._record, out)
             except WriteRefused as refusal:
                 if refusal.reason == reasons.DIALOG_BEFORE_ENTER and not refusal.partial:
                     continue  # it opened while the write waited for room
@@ -203,6 +213,8 @@ class Typist:
         await follow(wait, self._target.facts, self._desk, to_the_end=True)
 
     def _cut_short(self, why: str) -> Halt:
+        if self._record.text_written:  # all of it is there, and the program has not read it
+            return self._withheld(why)
         return self._left(why, reasons.text_cut_short(why))
 
     def _withheld(self, why: str) -> Halt:

@@ -15,6 +15,7 @@ from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import PROFILES, CliProfile, UnsupportedStart
 from switchboard.clis.project_snapshot import MarksUnavailable
 from switchboard.clis.projects import project_of
+from switchboard.common.clock import FOREVER, Instant
 from switchboard.common.paths import normalise_directory
 from switchboard.sessions.launch import FRESH_MODES, LaunchRequest, Mode, plan_launch
 from switchboard.sessions.registry import OpenError, Registry
@@ -36,7 +37,7 @@ class Start:
     """One start. `key`: the session's id here; `argument`: the id that the CLI is given. `cwd` must be a directory.
 
     `project`: whose settings count; None: those of the project that the directory belongs to. `opened_by`: "trigger",
-    or None for a person.
+    or None for a person. `deadline`: at it or later nothing is started.
     """
 
     mode: Mode
@@ -49,6 +50,7 @@ class Start:
     rows: int
     project: str | None = None
     opened_by: str | None = None
+    deadline: Instant = FOREVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,8 @@ class Launcher:
             )
         plan = replace(plan, argv=(os.path.abspath(program), *plan.argv[1:]))
         try:
-            session = await self._registry.open(
-                profile, plan, wanted.key, wanted.mode, wanted.name, project, last_look, wanted.opened_by
-            )
+            names = (wanted.key, wanted.mode, wanted.name, project)
+            session = await self._registry.open(profile, plan, *names, last_look, wanted.opened_by, wanted.deadline)
         except OpenError as error:
             raise StartFailed(str(error), uncertain=error.uncertain) from error
         return Started(session, options.warnings)

@@ -19,6 +19,7 @@ from switchboard.common.clock import Clock, Instant
 from switchboard.common.ecma import to_well_formed
 from switchboard.common.feed import Feed
 from switchboard.delivery.lifecycle import (
+    ACTION_TIMED_OUT,
     NO_WINDOW,
     NOT_READY,
     OPEN_FAILED,
@@ -53,7 +54,8 @@ class Grant:
 
     `prepare` is awaited before anything else; `final` is asked without any wait, right before the process is made. Each
     returns a reason and a detail when nothing may be started. `spawned(session)`: called in the step in which it was
-    started. `found(session)`: it is open, somebody else has opened it just so.
+    started. `found(session)`: it is open, somebody else has opened it just so. `deadline`: at it or later nothing may
+    be started.
     """
 
     what: Resume | Create
@@ -61,6 +63,7 @@ class Grant:
     final: Callable[[], Trouble | None]
     spawned: Callable[[HostedTarget], None]
     found: Callable[[HostedTarget], None]
+    deadline: Instant
 
 
 Opener = Callable[[OpenSession, Grant], Coroutine[Any, Any, Done]]
@@ -129,7 +132,8 @@ class _Action:
 
     def grant(self) -> Grant:
         assert self.start is not None
-        return Grant(self.start.what, self.start.guards.prepare, self._final, self._spawned, self._found)
+        what, deadline = self.start.what, self.permit.order.deadline
+        return Grant(what, self.start.guards.prepare, self._final, self._spawned, self._found, deadline)
 
     def _final(self) -> Trouble | None:
         assert self.start is not None
@@ -167,8 +171,12 @@ class _Action:
             refused = PageRefused(OPEN_FAILED, f"{type(fault).__name__}: {fault}", uncertain=in_doubt)
         else:
             return
-        if self._given_up is not None and not refused.uncertain:
-            refused = self._given_up
+        if not refused.uncertain:
+            if self._given_up is not None:
+                refused = self._given_up
+            elif in_doubt and self._clock.now() >= self.permit.order.deadline:
+                # The keeper's clock is ours: that it was too late may be heard before our own timer.
+                refused = PageRefused(PAGE_TIMED_OUT, refused.detail)
         self._end(refused)
 
 
@@ -244,7 +252,7 @@ class PageBroker:
     async def _carry_out(self, action: _Action, message: SessionAction) -> HostedTarget:
         order = action.permit.order
         if self._clock.now() >= order.deadline:
-            raise PageRefused(PAGE_TIMED_OUT, "the page was not asked any more")
+            raise PageRefused(ACTION_TIMED_OUT, "the page was not asked any more")
         self._actions[order.permit] = action
         timer = self._clock.call_at(order.deadline, lambda: action.give_up_now(PAGE_TIMED_OUT))
         try:

@@ -123,8 +123,11 @@ class Gate:
                 self.end_delivery()
                 self._released = False
 
-    async def deliver(self, data: bytes, check: Check) -> None:
-        """Write for the delivery that holds the line. Raises `WriteRefused` or `OSError`."""
+    async def deliver(self, data: bytes, check: Check, out: Callable[[], None]) -> None:
+        """Write for the delivery that holds the line; `out` is called once the terminal has all of it.
+
+        Raises `WriteRefused` or `OSError`.
+        """
         if not data:
             return
         write = _Write(data, check, asyncio.get_running_loop().create_future())
@@ -138,7 +141,10 @@ class Gate:
                 self._queued -= len(write.data) - write.offset
                 self._unrecord(write)
                 self._pump()
+            elif not write.done.cancelled() and write.done.exception() is None:
+                out()  # it was given up in the very step in which the terminal took the last of it
             raise
+        out()
 
     async def taken(self) -> None:
         """Wait until the program has read what was written. Raises `WriteRefused` when it does not."""
@@ -261,12 +267,13 @@ class GateLine:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
-    async def write(self, data: bytes, check: Check) -> None:
+    async def write(self, data: bytes, check: Check, out: Callable[[], None] = lambda: None) -> None:
         """Write all of `data`, and wait until the program has read it; `check` is asked before each real write.
 
+        `out` is called between the two.
         Raises `WriteRefused` when a check said no or the program does not read, `OSError` when the terminal is gone.
         """
-        await self._gate.deliver(data, check)
+        await self._gate.deliver(data, check, out)
         if data != ENTER:
             await self._gate.taken()
 

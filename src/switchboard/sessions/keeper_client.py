@@ -135,9 +135,20 @@ class KeeperClient:
             raise
 
     async def spawn(
-        self, argv: Sequence[str], cwd: str, env: Mapping[str, str], columns: int, rows: int, label: bytes
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        columns: int,
+        rows: int,
+        label: bytes,
+        deadline: int,
     ) -> Holding:
-        """Have a child forked on a new terminal. Raises `KeeperError` with the reason when it did not start."""
+        """Have a child forked on a new terminal. Raises `KeeperError` with the reason when it did not start.
+
+        `deadline`: a wall instant in milliseconds. At it or later it is not started any more, also by a keeper that
+        was stopped when it was asked, and that nobody waits for by then.
+        """
         request = self._next_request
         self._next_request += 1
         answer: asyncio.Future[protocol.Message] = asyncio.get_running_loop().create_future()
@@ -154,6 +165,7 @@ class KeeperClient:
                     "rows": rows,
                     "capacity": RING_BYTES,
                     "label": base64.b64encode(label).decode("ascii"),
+                    "deadline": deadline,
                 }
             )
             async with asyncio.timeout(SPAWN_SECONDS):

@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from switchboard.clis.profiles import PROFILES, SHELL, CliProfile
-from switchboard.common.clock import Clock
+from switchboard.common.clock import FOREVER, Clock, Instant
 from switchboard.common.facts import Log
+from switchboard.sessions import keeper_client
 from switchboard.sessions.keeper_client import ExitReport, Holding, KeeperClient, KeeperError, KeeperGoneError
 from switchboard.sessions.labels import Label, decode_label, encode_label
 from switchboard.sessions.launch import LaunchPlan
@@ -124,11 +125,13 @@ class Registry:
         project: str | None,
         last_look: Callable[[], None] = lambda: None,
         opened_by: str | None = None,
+        deadline: Instant = FOREVER,
     ) -> Session:
         """Start a session and return it. Raises `OpenError`.
 
         `last_look` is called right before the keeper is told to start it, with no wait in between; what it raises ends
-        the attempt, and nothing is started.
+        the attempt, and nothing is started. At `deadline` or later the keeper starts nothing, whatever kept it, nor
+        when nobody waits for it any more.
         """
         try:
             await self.connect()
@@ -148,9 +151,10 @@ class Registry:
             rows=plan.rows,
             opened_by=opened_by,
         )
+        until = int(min(deadline, self._clock.now() + keeper_client.SPAWN_SECONDS * 1000))
         try:
             holding = await self._keeper.spawn(
-                plan.argv, plan.cwd, plan.environment, plan.columns, plan.rows, encode_label(label)
+                plan.argv, plan.cwd, plan.environment, plan.columns, plan.rows, encode_label(label), until
             )
         except KeeperError as error:
             raise OpenError(str(error), uncertain=isinstance(error, KeeperGoneError)) from error

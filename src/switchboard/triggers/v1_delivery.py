@@ -8,7 +8,7 @@ the text, after the Enter. And the action's deadline bounds everything, so that 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
 from switchboard.clis.transcripts import is_compact_command
@@ -206,7 +206,7 @@ class Delivery:
         return None if self._refusal is None else self._refusal[0]
 
     def wrote(self, data: bytes, so_far: bytes) -> None:
-        """A write is through. `so_far`: all that was typed, Enter excepted."""
+        """The terminal has all of a write. `so_far`: all that was typed, Enter excepted."""
         text = typed(self._text)
         if data != ENTER:
             if so_far in (text, PASTE_START + text + PASTE_END):
@@ -261,14 +261,17 @@ class _PinnedLine:
         self._owner = owner
         self._typed = b""
 
-    async def write(self, data: bytes, check: Check) -> None:
+    async def write(self, data: bytes, check: Check, out: Callable[[], None] = lambda: None) -> None:
         def permitted(facts: Facts) -> str | None:
             return check(facts) or self._owner.may_write()
 
-        await self._line.write(data, permitted)
-        if data != ENTER:
-            self._typed += data
-        self._owner.wrote(data, self._typed)
+        def all_out() -> None:
+            if data != ENTER:
+                self._typed += data
+            self._owner.wrote(data, self._typed)
+            out()
+
+        await self._line.write(data, permitted, all_out)
 
     def release(self) -> None:
         self._line.release()

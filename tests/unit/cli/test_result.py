@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from tests.unit.cli.test_send import NoReader
 
 from switchboard.cli.result import main
+from switchboard.common import strict_json
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +48,43 @@ def test_no_result_has_a_name_that_no_file_can_have() -> None:
     assert main(["x" * 300]) == 4
 
 
-@pytest.mark.parametrize("content", ["{", "", "5"])
+DEEP = "[" * 30_000 + "]" * 30_000
+READABLE = "[" * 500 + "]" * 500
+"""The standard library reads it, and does not lay it out."""
+
+
+@pytest.mark.parametrize("nested", [DEEP, READABLE], ids=["very deeply", "deeply"])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize(
+    ("start", "code"),
+    [('"ok":false,"wrote":false', 1), ('"ok":false,"wrote":true', 3), ('"ok":true', 0)],
+    ids=["refused", "written", "done"],
+)
+def test_a_result_that_is_nested_deeply_is_a_result(
+    folder: Path, start: str, code: int, encoding: str, nested: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal names a part of its request as it was, however deeply that is nested."""
+    text = f'{{{start},"sessionId":{nested},"name":"\u00fc\U0001f600"}}'
+    (folder / "processed" / "an-id.result.json").write_text(text, "utf-8")
+    stream = io.TextIOWrapper(io.BytesIO(), encoding)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert main(["an-id"]) == code
+    told = strict_json.parse(stream.buffer.getvalue().decode(encoding))  # type: ignore[attr-defined]  # bytes in memory
+    assert strict_json.equal(told, strict_json.parse(text))
+
+
+def test_a_shallow_result_costs_no_import(folder: Path) -> None:
+    (folder / "processed" / "an-id.result.json").write_text('{"ok":true}')
+    program = (
+        "import sys; from switchboard.cli.result import main; main(['an-id']); "
+        "sys.exit('switchboard.common.strict_json' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "", "5", DEEP, DEEP[:-1]], ids=["open", "empty", "number", "deep", "deep and open"]
+)
 def test_a_damaged_result_is_uncertain(folder: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "processed" / "an-id.result.json"
     path.write_text(content)

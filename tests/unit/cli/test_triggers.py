@@ -67,10 +67,11 @@ def test_a_result_is_read_once_it_is_there(tmp_path: Path) -> None:
         (b"", "is damaged (Expecting value"),
         (b"\xff", "is damaged ('utf-8' codec"),
         (b"[]", "is damaged (no JSON object)"),
-        (b"[" * 100_000, "is damaged (maximum recursion"),
+        (b"[" * 100_000, "is damaged (Expecting value"),
+        (b"[" * 100_000 + b"]" * 100_000, "is damaged (no JSON object)"),
         (None, "cannot be read: Is a directory"),
     ],
-    ids=["cut short", "empty", "no text", "a list", "deep", "a folder"],
+    ids=["cut short", "empty", "no text", "a list", "deep and cut short", "a deep list", "a folder"],
 )
 def test_a_result_that_says_nothing_names_its_file(tmp_path: Path, content: bytes | None, text: str) -> None:
     path = Path(result_path(str(tmp_path), "a"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from tests.support.fake_clock import FakeClock
@@ -78,7 +79,7 @@ class SlowLine:
         self.dropped = False
         self.room = [asyncio.Event(), asyncio.Event()]
 
-    async def write(self, data: bytes, check: Check) -> None:
+    async def write(self, data: bytes, check: Check, out: Callable[[], None]) -> None:
         if self.error is not None:
             raise self.error
         try:

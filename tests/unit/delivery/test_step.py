@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+
 import pytest
 from tests.support.stage import Stage
 
 from switchboard.common.clock import sleep_until
-from switchboard.common.facts import CliStatus, ComposerView
-from switchboard.common.writing import Check
+from switchboard.common.facts import CliStatus, ComposerView, Typing
+from switchboard.common.writing import NOT_READING, Check, WriteRefused
+from switchboard.delivery import reasons
 from switchboard.delivery.memory import MemoryLine
 from switchboard.delivery.record import Halt, StepRecord, Trouble
 from switchboard.delivery.step import Readiness, StepOrder, deliver_step
@@ -127,12 +131,12 @@ class TestTheMomentOfTheWriteItself:
         """The first writes of `data` wait so long, and these facts are published meanwhile."""
         write, left = MemoryLine.write, [times]
 
-        async def late(line: MemoryLine, wanted: bytes, check: Check) -> None:
+        async def late(line: MemoryLine, wanted: bytes, check: Check, out: Callable[[], None]) -> None:
             if wanted == data and left[0]:
                 left[0] -= 1
                 stage.show(**facts)
                 await sleep_until(stage.clock, stage.clock.now() + ms)
-            await write(line, wanted, check)
+            await write(line, wanted, check, out)
 
         monkeypatch.setattr(MemoryLine, "write", late)
 
@@ -172,3 +176,64 @@ class TestTheMomentOfTheWriteItself:
         ended, record = await deliver(stage, StepOrder("hello", stage.stamp(5000), Readiness.NO_DIALOG))
         assert (ended, record.wrote, record.text_written) == (Trouble.LEFT_IN_COMPOSER, True, False)
         assert (stage.writes, stage.elapsed) == ([], 5000)
+
+
+class TestAProgramThatDoesNotRead:
+    """The terminal takes a text, and its program never reads it: stopped, say."""
+
+    def unread(self, stage: Stage, monkeypatch: pytest.MonkeyPatch, data: bytes, give_up_ms: int = 90_000) -> None:
+        """After the write of `data` the terminal waits so long for its program, as the gate does."""
+        write = MemoryLine.write
+
+        async def stuck(line: MemoryLine, wanted: bytes, check: Check, out: Callable[[], None]) -> None:
+            await write(line, wanted, check, out)
+            if wanted == data:
+                await sleep_until(stage.clock, stage.clock.now() + give_up_ms)
+                raise WriteRefused(NOT_READING, partial=True)
+
+        monkeypatch.setattr(MemoryLine, "write", stuck)
+
+    async def halted(self, stage: Stage) -> tuple[Halt, StepRecord]:
+        record, order = StepRecord(), StepOrder("hello", stage.stamp(4000), Readiness.NO_DIALOG, strict=True)
+        with pytest.raises(Halt) as halted:
+            await stage.clock.run(deliver_step(stage.terminal, order, stage.desk, record))
+        assert halted.value.trouble is Trouble.LEFT_IN_COMPOSER
+        return halted.value, record
+
+    @pytest.mark.parametrize(("give_up_ms", "why"), [(90_000, reasons.TOO_LATE), (500, NOT_READING)])
+    @pytest.mark.parametrize("chunk", [2, 100], ids=["in pieces", "in one piece"])
+    async def test_the_whole_text_is_written(
+        self, monkeypatch: pytest.MonkeyPatch, chunk: int, give_up_ms: int, why: str
+    ) -> None:
+        stage = Stage()
+        stage.terminal.typing = Typing(chunk_bytes=chunk)
+        self.unread(stage, monkeypatch, b"hello" if chunk == 100 else b"o", give_up_ms)
+        halt, record = await self.halted(stage)
+        assert halt.reason == reasons.enter_withheld(why)
+        assert (record.wrote, record.text_written, record.enter_written) == (True, True, False)
+        assert stage.typed == b"hello"
+
+    async def test_the_rest_of_it_is_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        stage.terminal.typing = Typing(chunk_bytes=2)
+        self.unread(stage, monkeypatch, b"ll")
+        halt, record = await self.halted(stage)
+        assert halt.reason == reasons.text_cut_short(reasons.TOO_LATE)
+        assert (record.wrote, record.text_written, stage.typed) == (True, False, b"hell")
+
+    async def test_the_end_of_a_paste_is_a_part_of_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        stage.terminal.typing = Typing(chunk_bytes=6, bracketed_paste=True)
+        self.unread(stage, monkeypatch, b"hello")
+        _, record = await self.halted(stage)
+        assert (record.text_written, stage.typed) == (False, b"\x1b[200~hello")
+
+    async def test_it_is_known_while_it_is_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Stage()
+        self.unread(stage, monkeypatch, b"hello")
+        record, order = StepRecord(), StepOrder("hello", stage.stamp(4000), Readiness.NO_DIALOG)
+        task = asyncio.create_task(deliver_step(stage.terminal, order, stage.desk, record), name="step")
+        await stage.clock.settle()
+        assert record.text_written
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

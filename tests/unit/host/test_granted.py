@@ -14,6 +14,7 @@ from tests.support.host_actions import ActionsRig as Rig
 from tests.support.sessions import ID, house, until
 
 from switchboard.clis.closed_sessions import ClosedSession
+from switchboard.common.clock import FOREVER, Instant
 from switchboard.delivery.lifecycle import Create, HostedTarget, PageRefused, Resume, Trouble
 from switchboard.page.broker import Grant
 from switchboard.page.messages import Done, OpenSession
@@ -29,6 +30,7 @@ class Granted:
         self.what = what
         self.prepare: Callable[[], Any] = lambda: None
         self.final: Callable[[], Trouble | None] = lambda: None
+        self.deadline: Instant = FOREVER
         self.did: list[tuple[str, int]] = []
         """Each step, with how many starts the keeper had been asked for by then."""
         self.sessions: list[HostedTarget] = []
@@ -54,7 +56,7 @@ class Granted:
             self.note("found")
             self.sessions.append(session)
 
-        return Grant(self.what, prepare, final, spawned, found)
+        return Grant(self.what, prepare, final, spawned, found, self.deadline)
 
     async def opens(self, **fields: Any) -> Done:
         """What a page asks for; all but its size is to be ignored."""
@@ -161,6 +163,16 @@ async def test_nothing_comes_between_the_last_look_and_the_start(rig: Rig, monke
     monkeypatch.setattr(rig.home.keeper, "spawn", spawned)
     await granted.opens()
     assert turns[:1] == ["spawn"]
+
+
+@pytest.mark.parametrize("what", [resume, create])
+async def test_the_keeper_may_start_it_until_the_deadline_of_the_action(
+    rig: Rig, what: Callable[[Rig], Granted]
+) -> None:
+    granted = what(rig)
+    granted.deadline = rig.clock.now() + 700
+    await granted.opens()
+    assert rig.home.keeper.spawned[0].deadline == rig.clock.now() + 700
 
 
 async def test_the_launch_time_is_that_of_the_start(rig: Rig) -> None:

@@ -753,8 +753,40 @@ async def test_a_deadline_that_is_over_asks_nobody(stage: Stage) -> None:
     page = await stage.page()
     task = stage.open(RESUME, Watch(), 0)
     await stage.clock.settle()
-    assert (await refused(task))[0] == "renderer action timed out"
+    assert await refused(task) == ("session action timed out", "the page was not asked any more", False)
     assert page.messages(SessionAction) == []
+
+
+async def test_the_start_is_told_until_when_it_may_happen(stage: Stage) -> None:
+    page = await stage.page()
+    task = stage.open(RESUME, Watch(), TIMEOUT)
+    await stage.clock.settle()
+    (action,) = stage.broker._actions.values()
+    assert action.grant().deadline == stage.clock.now() + TIMEOUT
+    await _opened(stage, page)
+    await stage.answers(page, stage.asked(page))
+    await task
+
+
+@pytest.mark.parametrize("heard", ["before the timer", "after the timer"])
+async def test_a_start_that_came_too_late_for_the_keeper(stage: Stage, heard: str) -> None:
+    """Its refusal says for certain that nothing was started; heard after the action's end it changes nothing."""
+    page = await stage.page()
+    watch = Watch()
+    stage.fault = PageRefused("session open failed", "too late")
+    task = stage.open(RESUME, watch, TIMEOUT)
+    await stage.clock.settle()
+    await MOMENTS["being started"](stage, page)
+    if heard == "before the timer":
+        stage.clock.sleep(TIMEOUT / 1000)
+    else:
+        await stage.clock.advance(TIMEOUT)
+    stage.gate.set()
+    await stage.clock.settle()
+    in_doubt = ("it is not known whether the process was started", True)
+    expected = ("too late", False) if heard == "before the timer" else in_doubt
+    assert await refused(task) == ("renderer action timed out", *expected)
+    assert (watch.spawned, stage.open_sessions, page.last(Done).ok) == ([], {}, False)
 
 
 async def test_two_actions_at_once_keep_their_answers_apart(stage: Stage) -> None:

@@ -5,6 +5,7 @@ import tracemalloc
 from collections.abc import Callable
 
 import pytest
+from tests.support.fake_clock import FakeClock
 
 from switchboard.common.clock import Instant, Timer
 from switchboard.common.facts import Facts
@@ -214,6 +215,60 @@ async def test_a_cancelled_delivery_drops_its_tail() -> None:
         terminal.read(100)
     assert terminal.written == b"ab"
     assert composer.pending == 2
+
+
+async def test_it_is_told_when_all_of_a_write_is_out() -> None:
+    gate, terminal, _, _ = make(room=3)
+    told: list[bytes] = []
+    async with gate.line() as line:
+        task = asyncio.create_task(line.write(b"abcdef", yes, lambda: told.append(bytes(terminal.written))))
+        await asyncio.sleep(0)
+        assert told == []
+        terminal.read(3)
+        await task
+    assert told == [b"abcdef"]
+
+
+async def test_a_program_that_has_not_read_it_has_it_all_the_same() -> None:
+    gate, terminal, _, _ = make()
+    told: list[bytes] = []
+    gate._clock = FakeClock()
+    terminal.unread = lambda: True  # type: ignore[method-assign]  # it is stopped
+    async with gate.line() as line:
+        task = asyncio.create_task(line.write(b"abc", yes, lambda: told.append(bytes(terminal.written))))
+        await asyncio.sleep(0)
+        assert told == [b"abc"]
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_write_that_is_given_up_as_it_ends_is_told_of() -> None:
+    gate, terminal, _, _ = make(room=2)
+    told: list[bytes] = []
+    async with gate.line() as line:
+        task = asyncio.create_task(line.write(b"abc", yes, lambda: told.append(bytes(terminal.written))))
+        await asyncio.sleep(0)
+        terminal.read(1)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert told == [b"abc"]
+
+
+@pytest.mark.parametrize("end", ["refused", "given up"])
+async def test_of_a_write_that_is_not_all_out_nothing_is_told(end: str) -> None:
+    gate, terminal, _, _ = make(room=2)
+    told: list[bytes] = []
+    answers = iter([None, "no"])
+    async with gate.line() as line:
+        check = (lambda _facts: next(answers)) if end == "refused" else yes
+        task = asyncio.create_task(line.write(b"abc", check, lambda: told.append(b"")))
+        await asyncio.sleep(0)
+        if end == "refused":
+            terminal.read(1)
+        else:
+            task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert told == []
 
 
 async def test_deliveries_take_turns() -> None:

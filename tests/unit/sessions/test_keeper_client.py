@@ -120,7 +120,7 @@ class Rig:
         return asyncio.create_task(self.client.connect(self.folder), name="connecting")
 
     def spawning(self, label: bytes = b"label") -> asyncio.Task[Holding]:
-        spawn = self.client.spawn(("prog", "x"), "/srv", {"A": "1"}, 100, 30, label)
+        spawn = self.client.spawn(("prog", "x"), "/srv", {"A": "1"}, 100, 30, label, 4_000_000)
         return asyncio.create_task(spawn, name="spawning")
 
     async def connect(self, sessions: int = 0) -> list[Holding]:
@@ -335,6 +335,7 @@ async def test_a_session_is_asked_for_and_handed_over(rig: Rig) -> None:
         "columns": 100,
         "rows": 30,
         "capacity": RING_BYTES,
+        "deadline": 4_000_000,
     }
     rig.keeper.hands_over("spawned", request=1)
     holding = await task
@@ -444,7 +445,9 @@ async def test_a_session_is_given_to_the_keeper_with_its_descriptors(rig: Rig) -
 async def test_a_message_larger_than_the_sockets_buffer_goes_out_whole(rig: Rig) -> None:
     await rig.connect()
     reading = asyncio.create_task(asyncio.to_thread(rig.keeper.hears), name="keeper")
-    task = asyncio.create_task(rig.client.spawn(("prog",), "/", {"BIG": "x" * 2_000_000}, 80, 24, b""), name="spawning")
+    task = asyncio.create_task(
+        rig.client.spawn(("prog",), "/", {"BIG": "x" * 2_000_000}, 80, 24, b"", 2**60), name="spawning"
+    )
     asked = await reading
     assert len(asked["env"]["BIG"]) == 2_000_000
     rig.keeper.says({"type": "failed", "request": 1, "reason": "no"})
@@ -478,7 +481,7 @@ async def test_a_lost_keeper_fails_what_waits_and_is_said_once(rig: Rig) -> None
         await task
     assert (rig.client.connected, rig.lost) == (False, 1)
     with pytest.raises(KeeperGoneError, match="is gone"):
-        await rig.client.spawn(("x",), "/", {}, 80, 24, b"")
+        await rig.client.spawn(("x",), "/", {}, 80, 24, b"", 2**60)
     rig.client.forget(1)
 
 
@@ -487,7 +490,7 @@ async def test_what_it_said_before_it_went_is_heard(rig: Rig) -> None:
     rig.keeper.says({"type": "exited", "handle": 1, "code": 4, "signal": None, "at": 5})
     rig.keeper.goes()
     with pytest.raises(KeeperGoneError):
-        await rig.client.spawn(("x",), "/", {}, 80, 24, b"")
+        await rig.client.spawn(("x",), "/", {}, 80, 24, b"", 2**60)
     await until(lambda: rig.lost, "the end")
     assert rig.exits == [(1, ExitReport(4, None, 5))]
 
@@ -524,11 +527,11 @@ class Subject:
         self.holdings += found
         return found
 
-    async def spawn(self, command: str = "read x") -> Holding:
+    async def spawn(self, command: str = "read x", deadline: int = 2**60) -> Holding:
         if not self.real and command == "no-such-program":
             self.client.refusal = "could not run no-such-program: no such program"
         argv = ("sh", "-c", command) if command != "no-such-program" else (command,)
-        holding: Holding = await self.client.spawn(argv, "/", ENVIRONMENT, 91, 17, b"a label")
+        holding: Holding = await self.client.spawn(argv, "/", ENVIRONMENT, 91, 17, b"a label", deadline)
         self.holdings.append(holding)
         return holding
 

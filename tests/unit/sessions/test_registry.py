@@ -68,6 +68,18 @@ async def test_a_session_is_opened_with_its_plan_and_its_label(home: House) -> N
     assert decode_label(session.ring.load_label()) == label
 
 
+@pytest.mark.parametrize(
+    ("fields", "deadline"),
+    [({}, START + 10_000), ({"deadline": START + 300}, START + 300), ({"deadline": START + 60_000}, START + 10_000)],
+    ids=["the keeper's own", "a sooner one", "a later one"],
+)
+async def test_the_keeper_is_told_until_when_it_may_start_it(
+    home: House, fields: dict[str, int], deadline: int
+) -> None:
+    await home.opens(**fields)
+    assert [spawn.deadline for spawn in home.keeper.spawned] == [deadline]
+
+
 async def test_an_opened_session_is_followed(home: House) -> None:
     listener = Listener()
     home.registry.listen(listener)

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from tests.support.lifecycle import CWD, ID, OTHER, House, MemorySession
 
+from switchboard.common.clock import FOREVER, sleep_until
 from switchboard.common.facts import CliStatus, CompactBoundary, ComposerView, PromptEntry, TurnEvidence, Typing
+from switchboard.common.writing import Check
+from switchboard.delivery import reasons as delivery
+from switchboard.delivery.memory import MemoryLine
 from switchboard.triggers.results import Result
 from switchboard.triggers.v1_delivery import Pin
 
@@ -486,6 +490,40 @@ async def test_the_deadline_falls_between_text_and_enter(house: House) -> None:
     assert "uncertain" not in result
     await house.clock.advance(60_000)
     assert writes(house) == ["write b'hello' to 1"]
+
+
+async def test_the_deadline_falls_before_the_text_was_read(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal has all of it, and its stopped program nothing yet."""
+    session = house.open_here()
+    write = MemoryLine.write
+
+    async def unread(line: MemoryLine, data: bytes, check: Check, out: Callable[[], None]) -> None:
+        await write(line, data, check, out)
+        await sleep_until(house.clock, FOREVER)
+
+    monkeypatch.setattr(MemoryLine, "write", unread)
+    result = await house.ask({**PROMPT, "timeout_ms": 4000})
+    assert (result["reason"], result["submitted"], result["timedOut"]) == ("session action timed out", "no", True)
+    assert (result["wrote"], result["text_written"], result["enter_written"]) == (True, True, False)
+    assert result["detail"] == delivery.enter_withheld(delivery.TOO_LATE)
+    assert "uncertain" not in result
+    assert session.typed == b"hello"
+
+
+async def test_the_marker_knows_of_a_text_that_was_not_read(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.open_here()
+    write = MemoryLine.write
+    phases: list[str] = []
+
+    async def unread(line: MemoryLine, data: bytes, check: Check, out: Callable[[], None]) -> None:
+        await write(line, data, check, out)
+        marker = house.marker()
+        assert marker is not None
+        phases.append(marker["phase"])
+
+    monkeypatch.setattr(MemoryLine, "write", unread)
+    await house.ask(PROMPT)
+    assert phases == ["text-written", "enter-written"]
 
 
 async def test_one_millisecond_later_the_enter_is_out(house: House) -> None:

@@ -10,6 +10,7 @@ import os
 import signal
 import struct
 import termios
+import time
 
 from switchboard.sessions.keeper.ring import Ring, memory_size
 
@@ -51,18 +52,21 @@ def make_ring(capacity: int, folder: str, label: bytes) -> int:
     return memory
 
 
-def spawn(argv: list[str], cwd: str, env: dict[str, str], columns: int, rows: int) -> tuple[int, int]:
+def spawn(
+    argv: list[str], cwd: str, env: dict[str, str], columns: int, rows: int, deadline: int | None = None
+) -> tuple[int, int]:
     """Fork and execute `argv` on a new terminal; return (process id, master descriptor).
 
     The child leads its own session with the terminal as controlling terminal, works in `cwd`, has exactly `env`, and
     default signal dispositions (Python ignores SIGPIPE, and its children would inherit that). Raises `SpawnError` when
-    a step fails, the execution included; nothing is left behind then.
+    a step fails, the execution included, and at `deadline` (wall milliseconds) or later; nothing is left behind then.
     """
     master, slave = os.openpty()
     report_read, report_write = os.pipe()
     try:
         os.set_blocking(master, False)
         set_size(slave, columns, rows)
+        _in_time(deadline)  # nothing comes between it and the fork
         pid = os.fork()
         if pid == 0:
             _become(argv, cwd, env, slave, report_write)
@@ -80,6 +84,12 @@ def spawn(argv: list[str], cwd: str, env: dict[str, str], columns: int, rows: in
         os.close(master)
         raise SpawnError(failure.decode("utf-8", "replace"))
     return pid, master
+
+
+def _in_time(deadline: int | None) -> None:
+    """Raise `SpawnError` once the deadline has come: we may have been stopped since we were asked."""
+    if deadline is not None and time.time_ns() // 1_000_000 >= deadline:
+        raise SpawnError("too late: the session keeper came to it only after its time had passed")
 
 
 def _become(argv: list[str], cwd: str, env: dict[str, str], slave: int, report: int) -> None:

@@ -167,9 +167,8 @@ class Keeper:
         memory = None
         try:
             memory = make_ring(int(message["capacity"]), self._folder, base64.b64decode(message["label"]))
-            pid, master = spawn(
-                list(message["argv"]), message["cwd"], dict(message["env"]), message["columns"], message["rows"]
-            )
+            argv, env, size = list(message["argv"]), dict(message["env"]), (message["columns"], message["rows"])
+            pid, master = spawn(argv, message["cwd"], env, *size, message.get("deadline"))
         except (SpawnError, OSError, ValueError, TypeError, KeyError) as error:
             if memory is not None:
                 os.close(memory)

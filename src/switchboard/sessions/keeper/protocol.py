@@ -7,8 +7,10 @@ The host says
 
 - `hello {protocol}`: answered by `welcome {protocol, pid, sessions}` and then one `session` per session held. From here
   on the host is the reader of every terminal, until the connection ends.
-- `spawn {request, argv, cwd, env, columns, rows, capacity, label}`: fork a child on a new terminal; `env` is its whole
-  environment, `label` the first label (base64). Answered by `spawned` or `failed`.
+- `spawn {request, argv, cwd, env, columns, rows, capacity, label, deadline}`: fork a child on a new terminal; `env` is
+  its whole environment, `label` the first label (base64). `deadline`, in wall milliseconds, may be missing: at it or
+  later nothing is started (an older keeper does not know it, an older host does not say it). Answered by `spawned` or
+  `failed`.
 - `adopt {handle, pid, start, started_at}` with 2 descriptors: take over a session whose keeper died.
 - `forget {handle}`: close the terminal and drop the session.
 

@@ -7,6 +7,7 @@ import select
 import signal
 import stat
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,23 @@ def test_what_does_not_start_says_at_which_step(argv: list[str], cwd: str, env: 
     assert set(os.listdir("/proc/self/fd")) == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.parametrize("late_by", [0, 1], ids=["at its very deadline", "after it"])
+def test_what_comes_too_late_is_not_forked(late_by: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: (1_000_000 + late_by) * 1_000_000)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("it was forked"))
+    before = set(os.listdir("/proc/self/fd"))
+    with pytest.raises(SpawnError, match=r"^too late: the session keeper came to it only after its time had passed$"):
+        spawn(["true"], "/", {}, 80, 24, 1_000_000)
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_is_just_in_time_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_000_000 * 1_000_000 - 1)
+    pid, master = spawn(["true"], "/", {"PATH": os.environ["PATH"]}, 80, 24, 1_000_000)
+    os.close(master)
+    os.waitpid(pid, 0)
 
 
 def test_a_fork_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -373,8 +373,10 @@ def test_a_program_is_started_and_handed_over(played: Played) -> None:
         ({"capacity": "x"}, "invalid literal for int() with base 10: 'x'"),
         ({"label": encoded(b"x" * 70_000)}, "a label of 70000 bytes, over the limit of 65504"),
         ({"env": 5}, "'int' object is not iterable"),
+        ({"deadline": 1}, "too late: the session keeper came to it only after its time had passed"),
+        ({"deadline": "x"}, "'>=' not supported between instances of 'int' and 'str'"),
     ],
-    ids=["program", "directory", "capacity", "no number", "label", "environment"],
+    ids=["program", "directory", "capacity", "no number", "label", "environment", "too late", "no instant"],
 )
 def test_what_cannot_be_started_is_refused_and_leaves_nothing(
     played: Played, fields: dict[str, Any], reason: str
@@ -384,6 +386,12 @@ def test_what_cannot_be_started_is_refused_and_leaves_nothing(
     assert played.spawn(host, **fields) == {"type": "failed", "request": 5, "reason": reason}
     assert set(os.listdir("/proc/self/fd")) == before
     assert played.keeper._sessions == {}
+
+
+@pytest.mark.parametrize("deadline", [None, 2**60])
+def test_what_is_in_time_is_started(played: Played, deadline: int | None) -> None:
+    """An older host says nothing of a deadline."""
+    assert played.spawn(played.connect(), deadline=deadline)["type"] == "spawned"
 
 
 @pytest.mark.parametrize(
