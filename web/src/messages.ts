@@ -4,6 +4,13 @@ export const PROTOCOL = 1;
 export const MAX_MESSAGE = 262144;
 export const MAX_INPUT = 65536;
 
+/** The longest text, in code points, of each field of what the page sends. */
+export const LIMITS: Record<string, Record<string, number>> = {
+  hello: { version: 64 },
+  open: { profile: 64, session_id: 128, cwd: 4096, name: 256 },
+  rename: { name: 256 },
+};
+
 /** The connection is accepted; `epoch` is unique for it. */
 export interface Welcome {
   type: "welcome";
@@ -104,13 +111,14 @@ export interface Resync {
   modes: string;
 }
 
-/** The session's terminal size is now this. */
+/** The session's terminal size is now this. `owner`: it is this page's; `free`: it was a page's that has gone. */
 export interface Size {
   type: "size";
   session: number;
   columns: number;
   rows: number;
   owner: boolean;
+  free: boolean;
 }
 
 /** Answer to `list`. */
@@ -158,10 +166,15 @@ export interface Notice {
   text: string;
 }
 
-/** What this connection sent is refused; the connection closes. */
+/**
+ * What this connection sent is refused; the connection closes.
+ *
+ * `kind`: `final`, the same would be refused again; `passing`, a later connection may be served.
+ */
 export interface Problem {
   type: "problem";
   text: string;
+  kind: "final" | "passing";
 }
 
 /** Answer to `confirm`, with its number. */

@@ -22,6 +22,7 @@ from switchboard.cli.triggers import (
     result_path,
     triggers_dir,
     wait_result,
+    what_helps,
     write_trigger,
 )
 from switchboard.common.settings import SettingsError, TriggerSettings
@@ -69,8 +70,7 @@ def _await(options: argparse.Namespace, folder: str, trigger_id: str) -> int:
         _complain(f"not waited for any longer. {_stays(folder, trigger_id)}")
         raise
     if result is None:
-        where = "Is a host running (`switchboard doctor`)?"
-        _complain(f"no result within {bound:g} s. {_stays(folder, trigger_id)}. {where}")
+        _complain(f"no result within {bound:g} s. {_stays(folder, trigger_id)}. {what_helps(folder)}")
         return EXIT_NO_RESULT
     say("send", json_text(result))
     return exit_code(result)

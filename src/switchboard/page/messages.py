@@ -24,6 +24,7 @@ from switchboard.page.byte_frames import MessageError as MessageError
 from switchboard.page.byte_frames import decode_input as decode_input
 from switchboard.page.byte_frames import decode_output as decode_output
 from switchboard.page.byte_frames import encode_input as encode_input
+from switchboard.page.byte_frames import encode_inputs as encode_inputs
 from switchboard.page.byte_frames import encode_output as encode_output
 
 PROTOCOL = 1
@@ -36,6 +37,9 @@ Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Path = Annotated[str, msgspec.Meta(max_length=4096)]
 RequestId = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Handle = Annotated[int, msgspec.Meta(ge=1, le=2**32 - 1)]
+ProblemKind = Literal["final", "passing"]
+FINAL: ProblemKind = "final"
+PASSING: ProblemKind = "passing"
 Columns = Annotated[int, msgspec.Meta(ge=2, le=1000)]
 Rows = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
@@ -275,12 +279,13 @@ class Resync(_Message, tag="resync", frozen=True):
 
 
 class Size(_Message, tag="size", frozen=True):
-    """The session's terminal size is now this."""
+    """The session's terminal size is now this. `owner`: it is this page's; `free`: it was a page's that has gone."""
 
     session: Handle
     columns: int
     rows: int
     owner: bool
+    free: bool = False
 
 
 class Listing(_Message, tag="listing", frozen=True):
@@ -329,9 +334,13 @@ class Notice(_Message, tag="notice", frozen=True):
 
 
 class Problem(_Message, tag="problem", frozen=True):
-    """What this connection sent is refused; the connection closes."""
+    """What this connection sent is refused; the connection closes.
+
+    `kind`: `final`, the same would be refused again; `passing`, a later connection may be served.
+    """
 
     text: str
+    kind: ProblemKind = "final"
 
 
 class Confirmed(_Message, tag="confirmed", frozen=True):

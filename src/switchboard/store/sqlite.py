@@ -7,6 +7,8 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 
+from switchboard.store.full_disk import is_full
+
 KEEP_LAUNCHES_MS = 90 * 24 * 3600 * 1000
 """Ended launches older than this are forgotten."""
 
@@ -92,6 +94,11 @@ class Store:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> StoreError:
+        if is_full(self._path, error):
+            return StoreError(
+                f"the database {self._path} cannot be used: its disk is full. "
+                "Sessions are not affected; make room there"
+            )
         return StoreError(
             f"the database {self._path} cannot be used: {error}. Sessions are not affected; move the file away to "
             "start with a new one (it holds display names only)"
