@@ -32,6 +32,7 @@ WIDTH = 118
 def generate() -> str:
     """Return the text of messages.ts."""
     parts = [HEAD, "".join(f"export const {name} = {getattr(messages, name)};\n" for name in CONSTANTS)]
+    parts.append(_limits())
     done: set[str] = set()
     for name, union, sent in (
         ("HostMessage", messages.HostMessage, False),
@@ -45,6 +46,25 @@ def generate() -> str:
                 parts.append(_interface(title, schema, may_leave_out=sent))
         parts.append(f"export type {name} =\n" + "\n".join(f"  | {member.__name__}" for member in members) + ";\n")
     return "\n".join(parts)
+
+
+def _limits() -> str:
+    """Return the longest text of each field that a page may send, in code points."""
+    _, components = msgspec.json.schema_components(get_args(messages.PageMessage))
+    lines = ["/** The longest text, in code points, of each field of what the page sends. */\n"]
+    lines.append("export const LIMITS: Record<string, Record<string, number>> = {\n")
+    for schema in components.values():
+        fields = schema["properties"]
+        longest = {name: _longest(field) for name, field in fields.items()}
+        texts = ", ".join(f"{name}: {most}" for name, most in longest.items() if most is not None)
+        if texts:
+            lines.append(f"  {fields['type']['enum'][0]}: {{ {texts} }},\n")
+    return "".join([*lines, "};\n"])
+
+
+def _longest(schema: dict[str, Any]) -> int | None:
+    found = [one["maxLength"] for one in schema.get("anyOf", [schema]) if "maxLength" in one]
+    return found[0] if found else None
 
 
 def _interface(title: str, schema: dict[str, Any], *, may_leave_out: bool) -> str:

@@ -75,6 +75,41 @@ def test_stop_asks_and_the_conversation_is_resumed(host: RunningHost, tab: Tab) 
     assert after["pid"] != before["pid"]
 
 
+@pytest.mark.parametrize("down", [False, True], ids=["refused", "no host"])
+def test_why_an_ended_session_is_not_resumed_is_said(host: RunningHost, tab: Tab, down: bool) -> None:
+    agent(tab, host, "Talk")
+    tab.type("[exit 3]")
+    resume = tab.page.locator(".ended").get_by_role("button", name="Resume")
+    expect(resume).to_be_visible()
+    if down:
+        host.terminate()
+        expect(tab.status("connected")).to_have_count(0)
+    else:
+        host.project.rename(host.root / "elsewhere")
+    resume.click()
+    toast = tab.page.locator(".toast.error")
+    expect(toast).to_contain_text("Talk was not resumed")
+    expect(toast).to_contain_text("Nothing was asked of the host" if down else "is not a directory")
+    resume.click()
+    expect(toast).to_have_count(1)
+    if down:
+        host.start()
+        tab.trouble.clear()  # the browser tells of each attempt that found nobody
+
+
+def test_what_is_too_long_is_not_sent(host: RunningHost, tab: Tab) -> None:
+    """The host would end the connection for it."""
+    tab.page.get_by_role("button", name="New session").first.click()
+    directory = tab.dialog.get_by_label("Directory")
+    expect(directory).to_have_attribute("maxlength", "4096")
+    expect(tab.dialog.get_by_label("Name")).to_have_attribute("maxlength", "256")
+    directory.evaluate("(field) => { field.removeAttribute('maxlength'); field.value = '/' + 'x'.repeat(4096); }")
+    tab.dialog.get_by_role("button", name="Open", exact=True).click()
+    expect(tab.dialog).to_contain_text("The directory has 4097 characters; it may have 4096.")
+    expect(tab.status("connected")).to_be_visible()
+    assert host.sessions() == []
+
+
 def test_a_conversation_that_is_open_elsewhere_is_opened_here_only_after_a_question(
     host: RunningHost, tabs: Tabs, tmp_path: Path
 ) -> None:
@@ -208,6 +243,16 @@ def test_a_long_name_leaves_the_status_its_room(host: RunningHost, tabs: Tabs) -
     whole = "e => e.offsetWidth > 10 && e.scrollWidth <= e.clientWidth + 1"
     assert word.evaluate(whole)
     assert word.locator("..").evaluate(whole)
+
+
+def test_a_path_gives_way_to_the_name(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs(700, 700)
+    deep = host.project / "a-directory-with-a-long-name" / "and-another-one-inside-it"
+    deep.mkdir(parents=True)
+    tab.new_session("Plain shell", deep, "a name to read")
+    name = tab.page.locator(".head-name")
+    expect(name).to_have_text("a name to read")
+    assert name.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
 
 
 def test_a_session_that_waits_for_a_person_is_loud(host: RunningHost, tab: Tab) -> None:

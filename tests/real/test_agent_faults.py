@@ -162,6 +162,19 @@ def test_slow_read(start: Start) -> None:
     agent.wait(lambda: agent.prompts() == [text], "prompt")
 
 
+def test_slow_read_while_it_runs(start: Start) -> None:
+    agent = start("")
+    agent.wait_ready()
+    agent.submit("/fault slow-read=200")
+    agent.wait_shown("Faults: slow-read=200")
+    began = time.monotonic()
+    agent.send("z" * 257)
+    agent.wait(lambda: agent.shown.count("z") == 257, "text in the box")
+    assert time.monotonic() - began >= 0.8  # five reads, four pauses
+    agent.send("\x15")
+    agent.wait(lambda: "z" not in agent.shown, "an empty box")
+
+
 def test_ignore_sigterm(start: Start) -> None:
     agent = start("ignore-sigterm")
     agent.wait_ready()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,73 @@ async def _guarded(host: FieldHost, shown: Page, typing: Page, name: str, keys: 
     assert result["submitted"] == "confirmed", result
     assert cli.received == keys + away + b"now then\r"
     assert cli.submitted == ["now then"]
+
+
+# What an agent keeps in its box although a line break was typed, or what it brings back: the pieces as they are typed,
+# how many code points the reason names, and the prompt that its author submits in the end.
+KEPT = {
+    "backslash-enter": ((b"line1\\", b"\r"), 6, "line1"),
+    "backslash-enter-in-one": ((b"line1\\\r",), 6, "line1"),
+    "backslash-enter-and-more": ((b"line1\\", b"\r", b"line2"), 11, "line1\nline2"),
+    "line-feed": ((b"row1", b"\n"), 5, "row1"),
+    "line-feed-and-more": ((b"row1", b"\n", b"row2"), 9, "row1\nrow2"),
+    "long-with-enter": ((b"q" * 64 + b"\r",), 65, "q" * 64),
+    "longer-with-enter": ((b"q" * 300 + b"\r",), 301, "q" * 300),
+    "paste-with-enter": ((b"q" * 900 + b"\r",), 901, f'<pasted_content id="1">\n{"q" * 900}\n\n</pasted_content>'),
+    "lines": ((b"a\rb\rc\rd\r",), 8, '<pasted_content id="1">\na\nb\nc\nd\n\n</pasted_content>'),
+    "brought-back": ((b"yank me", b"\x15", b"\x19"), 1, "yank me"),
+    "undone": ((b"undo me", b"\x15", b"\x1f"), 1, "undo me"),
+}
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FieldHost]:
+    """One host for all drafts in built-in agents."""
+    made = FieldHost(tmp_path_factory.mktemp("agents"), QUIET)
+    made.start()
+    yield made
+    made.clean_up()
+
+
+def prompts(host: FieldHost, session_id: str) -> list[str]:
+    """What was submitted in a built-in agent."""
+    paths = (host.root / "agent" / "projects").glob(f"*/{session_id}.jsonl")
+    rows = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+    return [row["message"]["content"] for row in rows if row.get("promptSource") == "typed"]
+
+
+@pytest.mark.parametrize(("pieces", "length", "prompt"), KEPT.values(), ids=KEPT)
+async def test_03_nothing_is_written_into_what_an_agent_keeps(
+    agents: FieldHost, pieces: tuple[bytes, ...], length: int, prompt: str
+) -> None:
+    async with page(agents) as shown:
+        handle = await shown.open(agents)
+        session_id = (await shown.status(handle, "idle")).id
+        for piece in pieces:
+            shown.type(handle, piece)
+            await shown.ask(messages.ListSessions)  # the host has taken it
+            await asyncio.sleep(0.03)  # the agent reads it alone, and nothing tells when it has
+        for payload in PAYLOADS:
+            result = await refused(agents, session_id, payload)
+            assert result["reason"] == reasons.composer_pending(str(length))
+        assert prompts(agents, session_id) == []
+        shown.type(handle, b"\r")
+        await until(
+            lambda: prompts(agents, session_id) == [prompt], f"the draft alone, not {prompts(agents, session_id)}"
+        )
+        result = await agents.result(agents.ask(session_id, "now then", wait="idle"))
+        assert result["submitted"] == "confirmed", result
+        assert prompts(agents, session_id) == [prompt, "now then"]
+
+
+async def test_03_a_key_with_alt_leaves_nothing_in_the_agents_box(agents: FieldHost) -> None:
+    async with page(agents) as shown:
+        handle = await shown.open(agents)
+        session_id = (await shown.status(handle, "idle")).id
+        shown.type(handle, b"\x1bx\x1b.\x1b1\x1b#")
+        result = await agents.result(agents.ask(session_id, "now then", wait="idle"))
+        assert result["submitted"] == "confirmed", result
+        assert prompts(agents, session_id) == ["now then"]
 
 
 async def test_03_nothing_is_written_right_after_a_keystroke(tmp_path: Path) -> None:

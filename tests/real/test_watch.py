@@ -264,6 +264,19 @@ async def test_the_size_follows_the_window(stack: AsyncExitStack, host: PageHost
     assert await host.heard(Focus, lambda said: said.columns == 100) == Focus(1, 100, 30)
 
 
+async def test_a_size_that_is_free_is_taken_over(stack: AsyncExitStack, host: PageHost) -> None:
+    """Of the session that is shown, not of another one."""
+    screen = await shown(stack, host)
+    host.say(messages.Size(1, 200, 50, owner=False))
+    host.say(messages.Size(2, 200, 50, owner=False, free=True))
+    host.say(messages.Size(1, 200, 50, owner=False, free=True))
+    assert await host.heard(Focus) == Focus(1, 80, 24)
+    host.print(1, 11, b"\x1b[6n?")
+    await screen.shows("?")
+    screen.types(b"\x1b[24;80R")
+    await host.typed(1, b"\x1b[24;80R")
+
+
 async def test_the_first_key_takes_the_size(stack: AsyncExitStack, host: PageHost) -> None:
     screen = await shown(stack, host)
     host.say(messages.Size(1, 200, 50, owner=False))

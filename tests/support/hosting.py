@@ -193,7 +193,8 @@ class Page:
         self.writer.write(encode_frame(TEXT, messages.encode(message)))
 
     def type(self, handle: int, data: bytes) -> None:
-        self.writer.write(encode_frame(BINARY, messages.encode_input(handle, data)))
+        for frame in messages.encode_inputs(handle, data):
+            self.writer.write(encode_frame(BINARY, frame))
 
     async def ask(self, make: Callable[[int], PageMessage]) -> Any:
         """Send a request and return its answer."""

@@ -18,6 +18,7 @@ The script is `script.json` in the session's directory, so each session of one h
 | `dialog` | Opens this dialog at the start. Enter picks its default, which is "No, exit". |
 | `all_read_at` | Prints "all read" when it has read so many bytes. |
 | `exit_on_text` | Exits with this code as soon as it has read any text. |
+| `silent_ms` | Its first descriptor carries no status for so long; it takes keys all the while. |
 | `steps` | What it does by itself, from when it is ready on: a list of `[delay_ms, action, argument]`. |
 
 Actions, also for `Script.tell`: `status` (word or null, which removes the descriptor), `dialog` (its name; null closes
@@ -53,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "dialog": None,
     "all_read_at": None,
     "exit_on_text": None,
+    "silent_ms": 0,
     "steps": [],
 }
 
@@ -301,7 +303,12 @@ class Cli:
     def ready(self) -> None:
         self.is_ready = True
         self.note("ready")
-        self.status("idle")
+        if self.script["silent_ms"]:
+            self.publish({})
+            self.later(self.script["silent_ms"], lambda: self.status("idle"))
+            self.script["silent_ms"] = 0
+        else:
+            self.status("idle")
 
     def open_dialog(self, name: str) -> None:
         """A dialog of a CLI that is ready is published; the one that it starts with is not."""
@@ -327,18 +334,19 @@ class Cli:
                 os.unlink(self.descriptor)
             return
         now = time.time_ns() // 1_000_000
+        self.publish({"status": word, "updatedAt": now, "statusUpdatedAt": now, **fields})
+
+    def publish(self, state: dict[str, Any]) -> None:
+        """Write the descriptor."""
         body = {
             "pid": self.pid,
             "sessionId": self.session_id,
             "cwd": self.cwd,
-            "startedAt": now,
+            "startedAt": time.time_ns() // 1_000_000,
             "procStart": proc_start(),
             "version": "0.0.0",
             "kind": "interactive",
-            "status": word,
-            "updatedAt": now,
-            "statusUpdatedAt": now,
-            **fields,
+            **state,
         }
         # In place and not at once, as the measured CLI writes it.
         file = os.open(self.descriptor, os.O_WRONLY | os.O_CREAT, 0o644)

@@ -169,7 +169,8 @@ class WebPage:
         self.writer.write(said(message))
 
     def type(self, handle: int, data: bytes) -> None:
-        self.writer.write(frame(BINARY, messages.encode_input(handle, data)))
+        for one in messages.encode_inputs(handle, data):
+            self.writer.write(frame(BINARY, one))
 
     async def receive(self) -> None:
         """Read until the connection ends."""

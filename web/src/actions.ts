@@ -47,7 +47,12 @@ export async function resume(app: App, session: SessionInfo, force = false): Pro
   }
   const problem = { id: session.id, reason: answer.reason ?? "", detail: answer.detail ?? "" };
   app.store.dispatch({ type: "opened", problem });
-  if (answer.reason !== "session live elsewhere" || force) return;
+  if (answer.reason !== "session live elsewhere" || force) {
+    // The pane says it in place of a terminal; where there is one, or the person is elsewhere, a toast does.
+    const selected = app.prefs.view === "single" ? selectedSession(app.store.state) : null;
+    if (session.handle !== null || selected?.id !== session.id) app.toast(refusal(`${labelOf(session)} was not resumed`, answer), "error");
+    return;
+  }
   const again = await ask({
     title: "It is open in another program",
     text: `${sentence(answer.detail)} Two programs writing one conversation can mix it up.`,

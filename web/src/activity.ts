@@ -6,6 +6,7 @@ import { h, setChildren, setText, type Child } from "./dom";
 import { buttonIcon } from "./icons";
 import type { SessionInfo } from "./messages";
 import { labelOf, age, duration, plain } from "./text";
+import { escaped } from "./truth";
 import { explain, nothingToType, outcomeOf, SUBMITTED, submittedRank, type Trigger } from "./triggers";
 
 const STEP_WORDS: Record<string, string> = { received: "received", waiting: "waiting", opening: "opening", writing: "typing", done: "result" };
@@ -72,7 +73,7 @@ function triggerRow(app: App, trigger: Trigger, target: string, session: Session
     h("div", { class: "trigger-more" },
       session ? h("button", { type: "button", class: "link", onclick: () => activate(app, session) }, `Show ${target}`) : null,
       timeline(trigger),
-      h("pre", { tabindex: 0, "aria-label": "All that is known" }, JSON.stringify(facts(trigger), null, 2))),
+      h("pre", { tabindex: 0, "aria-label": "All that is known" }, escaped(JSON.stringify(facts(trigger), null, 2)))),
   ));
 }
 

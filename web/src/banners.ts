@@ -24,6 +24,8 @@ export function mountBanners(app: () => App): Banners {
   let flashTimer: number | undefined;
 
   const toast = (text: string, level: "info" | "warning" | "error") => {
+    // Said again it is not two things.
+    for (const shown of [...toasts.children]) if (shown.textContent === text && shown.classList.contains(level)) shown.remove();
     const item = h("div", { class: `toast ${level}` }, h("span", {}, text),
       h("button", { type: "button", class: "ghost", "aria-label": "Dismiss", onclick: () => item.remove() }, buttonIcon("close")));
     toasts.append(item);

@@ -8,6 +8,7 @@ const DARK: ITheme = {
   cursor: "#7fb0ff",
   cursorAccent: "#14161a",
   selectionBackground: "#34507d",
+  selectionForeground: "#ffffff",
   black: "#5b6270",
   red: "#ff7b72",
   green: "#6fcf8b",
@@ -35,6 +36,7 @@ const LIGHT: ITheme = {
   cursor: "#1f5fbf",
   cursorAccent: "#ffffff",
   selectionBackground: "#bcd4f7",
+  selectionForeground: "#1b1f27",
   black: "#1b1f27",
   red: "#b3261e",
   green: "#1a6e37",
@@ -58,6 +60,38 @@ const LIGHT: ITheme = {
 
 export function terminalColours(dark: boolean): ITheme {
   return dark ? DARK : LIGHT;
+}
+
+export interface HitColours {
+  matchBackground: string;
+  matchBorder: string;
+  matchOverviewRuler: string;
+  activeMatchBackground: string;
+  activeMatchBorder: string;
+  activeMatchColorOverviewRuler: string;
+}
+
+const DARK_HITS: HitColours = {
+  matchBackground: "#33280a",
+  matchBorder: "#8f701f",
+  matchOverviewRuler: "#e3b75a",
+  activeMatchBackground: "#402000",
+  activeMatchBorder: "#ff9d5c",
+  activeMatchColorOverviewRuler: "#ff9d5c",
+};
+
+const LIGHT_HITS: HitColours = {
+  matchBackground: "#fff8dc",
+  matchBorder: "#b98a1d",
+  matchOverviewRuler: "#b98a1d",
+  activeMatchBackground: "#fff5ef",
+  activeMatchBorder: "#b3541e",
+  activeMatchColorOverviewRuler: "#b3541e",
+};
+
+/** What marks the hits of a search. The programs' own text colours stand on it: hence faint grounds with borders. */
+export function hitColours(dark: boolean): HitColours {
+  return dark ? DARK_HITS : LIGHT_HITS;
 }
 
 const system = matchMedia("(prefers-color-scheme: dark)");

@@ -17,8 +17,10 @@ export interface Output {
 /** Frames with keystrokes for a session, in order, each as large as the host takes. */
 export function encodeInput(session: number, data: Uint8Array): Uint8Array<ArrayBuffer>[] {
   const frames: Uint8Array<ArrayBuffer>[] = [];
-  for (let at = 0; at < data.length; at += MAX_INPUT) {
-    const piece = data.subarray(at, at + MAX_INPUT);
+  for (let at = 0; at < data.length; ) {
+    // A full frame says that the next one goes on with the same, so the last one is never full.
+    const piece = data.subarray(at, at + MAX_INPUT - (at + MAX_INPUT === data.length ? 1 : 0));
+    at += piece.length;
     const frame = new Uint8Array(INPUT_HEAD + piece.length);
     const head = new DataView(frame.buffer);
     head.setUint8(0, INPUT);

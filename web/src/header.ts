@@ -6,6 +6,7 @@ import { keyOf } from "./catalog";
 import { h, setAttribute, setText } from "./dom";
 import { buttonIcon, statusIcon } from "./icons";
 import { type Item, openMenu } from "./menu";
+import { LIMITS } from "./messages";
 import { newSession } from "./newsession";
 import { showHelp } from "./help";
 import { showPalette } from "./palette";
@@ -21,7 +22,7 @@ export function mountHeader(app: App): Header {
   const drawer = h("button", { type: "button", class: "ghost only-narrow", "aria-label": "Sessions", "aria-controls": "sessions", onclick: () => app.drawer(true) }, buttonIcon("menu"));
   const icon = h("span", { class: "head-icon" });
   const name = h("button", { type: "button", class: "head-name", title: "Rename (F2)", onclick: () => startRename() });
-  const field = h("input", { class: "head-field", "aria-label": "Session name", maxlength: 256, hidden: true, autocomplete: "off" });
+  const field = h("input", { class: "head-field", "aria-label": "Session name", maxlength: LIMITS["rename"]?.["name"], hidden: true, autocomplete: "off" });
   const state = h("span", {});
   const why = h("span", { class: "head-why" });
   const word = h("span", { class: "head-word" }, state, why);

@@ -4,6 +4,14 @@ export const PROTOCOL = 1;
 export const MAX_MESSAGE = 262144;
 export const MAX_INPUT = 65536;
 
+/** The longest text, in code points, of each field of what the page sends. */
+export const LIMITS: Record<string, Record<string, number>> = {
+  hello: { version: 64 },
+  open: { profile: 64, session_id: 128, cwd: 4096, name: 256, permit: 64 },
+  rename: { name: 256 },
+  session_action_result: { permit: 64, epoch: 64, requested_id: 128, tab_key: 128, reason: 4096, error: 4096 },
+};
+
 /** The connection is accepted; `epoch` is unique for it. */
 export interface Welcome {
   type: "welcome";
@@ -105,13 +113,14 @@ export interface Resync {
   modes: string;
 }
 
-/** The session's terminal size is now this. */
+/** The session's terminal size is now this. `owner`: it is this page's; `free`: it was a page's that has gone. */
 export interface Size {
   type: "size";
   session: number;
   columns: number;
   rows: number;
   owner: boolean;
+  free: boolean;
 }
 
 /** Answer to `list`. */
@@ -192,10 +201,15 @@ export interface Notice {
   text: string;
 }
 
-/** What this connection sent is refused; the connection closes. */
+/**
+ * What this connection sent is refused; the connection closes.
+ *
+ * `kind`: `final`, the same would be refused again; `passing`, a later connection may be served.
+ */
 export interface Problem {
   type: "problem";
   text: string;
+  kind: "final" | "passing";
 }
 
 /** Answer to `confirm`, with its number. */

@@ -5,6 +5,7 @@ import type { App } from "./app";
 import { knownDirectories } from "./catalog";
 import { modal } from "./dialogs";
 import { h } from "./dom";
+import { LIMITS } from "./messages";
 import { selectedSession } from "./state";
 import { cliTitle, lastSegments, plain } from "./text";
 
@@ -33,6 +34,7 @@ export async function newSession(app: App, preset: { profile?: string; cwd?: str
     id: "new-cwd",
     name: "cwd",
     required: true,
+    maxlength: LIMITS["open"]?.["cwd"],
     autocomplete: "off",
     spellcheck: "false",
     placeholder: "/absolute/path",
@@ -48,7 +50,7 @@ export async function newSession(app: App, preset: { profile?: string; cwd?: str
   );
   const list = h("datalist", { id: "new-directories" }, ...known.map((path) => h("option", { value: path })));
   cwd.setAttribute("list", "new-directories");
-  const name = h("input", { id: "new-name", name: "name", maxlength: 256, autocomplete: "off", placeholder: "optional" });
+  const name = h("input", { id: "new-name", name: "name", maxlength: LIMITS["open"]?.["name"], autocomplete: "off", placeholder: "optional" });
   const problem = h("div", { class: "problem", id: "new-problem", role: "alert", hidden: true });
   const create = h("button", { type: "submit", class: "primary" }, "Open");
   const form = h(

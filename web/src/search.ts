@@ -1,16 +1,10 @@
 /** The search box of the terminal on screen. */
 
 import type { App } from "./app";
+import { hitColours, isDark } from "./colours";
 import { h, setText } from "./dom";
 import { buttonIcon } from "./icons";
 import type { TerminalView } from "./terminal";
-
-const DECORATIONS = {
-  matchBackground: "#7a5c12",
-  matchOverviewRuler: "#e3b75a",
-  activeMatchBackground: "#b3541e",
-  activeMatchColorOverviewRuler: "#ff9d5c",
-};
 
 export interface SearchBox {
   element: HTMLElement;
@@ -23,7 +17,7 @@ export function mountSearch(app: App, shown: () => TerminalView | undefined): Se
   const field = h("input", { type: "text", "aria-label": "Find in terminal", placeholder: "Find", spellcheck: "false", autocomplete: "off" });
   const found = h("span", { class: "found", role: "status" });
   const step = (back: boolean) => {
-    const options = { decorations: DECORATIONS };
+    const options = { decorations: hitColours(isDark(app.prefs.theme)) };
     if (field.value === "") view?.surface.search.clearDecorations();
     else if (back) view?.surface.search.findPrevious(field.value, options);
     else view?.surface.search.findNext(field.value, options);

@@ -3,7 +3,8 @@
 import { retryDelay } from "./backoff";
 import { ANSWER_MS, ASK_MS, Delivery } from "./delivery";
 import { decodeOutput, encodeInput, type Output } from "./frames";
-import { PROTOCOL, type Done, type HostMessage, type Listing, type PageMessage } from "./messages";
+import { unfit } from "./limits";
+import { PROTOCOL, type Done, type HostMessage, type Listing, type PageMessage, type Problem } from "./messages";
 import type { Link } from "./state";
 import { type Answer, exchange, hasKey, subprotocols, takeTicket, whyClosed } from "./ticket";
 
@@ -37,7 +38,7 @@ export class Socket {
   /** Runs until the next question about what was typed, or until the answer is overdue. */
   private confirming: number | undefined;
   private ticket: string | null = takeTicket();
-  private refusal: string | null = null;
+  private refusal: Problem | null = null;
   private leaving = false;
   private starting = false;
 
@@ -99,7 +100,8 @@ export class Socket {
       this.socket = null;
       this.lost();
       if (this.leaving) return;
-      if (this.refusal !== null) this.events.link("refused", this.refusal);
+      if (this.refusal?.kind === "passing") this.later(this.refusal.text);
+      else if (this.refusal !== null) this.events.link("refused", this.refusal.text);
       else if (opened) this.later();
       else void this.explain();
     };
@@ -153,11 +155,14 @@ export class Socket {
   /** Ask for something and wait for the answer; a lost connection answers too. */
   request(wanted: Wanted): Promise<Done | Listing> {
     const request = ++this.lastRequest;
+    // The host would end the connection, and with it all other requests.
+    const problem = unfit(wanted);
+    if (problem !== null) return Promise.resolve(notDone(request, "does not fit", problem));
     return new Promise((resolve) => {
       this.requests.set(request, resolve);
       if (!this.online || !this.send({ ...wanted, request } as PageMessage)) {
         this.requests.delete(request);
-        resolve(notConnected(request, "Nothing was asked of the host. Try again once it is connected."));
+        resolve(notDone(request, "not connected", "Nothing was asked of the host. Try again once it is connected."));
       }
     });
   }
@@ -242,7 +247,7 @@ export class Socket {
         this.events.link("online", "");
         return;
       case "problem":
-        this.refusal = message.text;
+        this.refusal = message;
         return;
       case "done":
       case "listing":
@@ -264,7 +269,7 @@ export class Socket {
     const open = [...this.requests];
     this.requests.clear();
     for (const [request, resolve] of open) {
-      resolve(notConnected(request, "The connection was lost meanwhile; look whether it was done."));
+      resolve(notDone(request, "not connected", "The connection was lost meanwhile; look whether it was done."));
     }
   }
 
@@ -279,13 +284,14 @@ export class Socket {
     else this.later();
   }
 
-  private later(): void {
-    this.events.link("offline", "");
+  /** Try again after a while. `why`: what the host said, if it did. */
+  private later(why = ""): void {
+    this.events.link("offline", why);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.start(), retryDelay(this.attempt++, Math.random()));
   }
 }
 
-function notConnected(request: number, detail: string): Done {
-  return { type: "done", request, ok: false, reason: "not connected", detail, session: null };
+function notDone(request: number, reason: string, detail: string): Done {
+  return { type: "done", request, ok: false, reason, detail, session: null };
 }

@@ -39,7 +39,8 @@ export function mountStatusBar(app: App): StatusBar {
       waiting.replaceChildren(statusIcon("waiting"), `${now.waiting} waiting for you`);
     }
     setText(host, state.version ? `host ${state.version}` : "");
-    setText(link, LINK_WORDS[state.link]);
+    const why = state.link === "offline" && state.linkText ? ` (${state.linkText})` : "";
+    setText(link, LINK_WORDS[state.link] + why);
     element.dataset["link"] = state.link;
     document.title = now.waiting > 0 ? `(${now.waiting}) waiting for you · Switchboard` : "Switchboard";
   });

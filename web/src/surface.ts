@@ -62,6 +62,8 @@ export class Surface {
         },
       }),
     );
+    // Not even an empty answer: a program that did not ask, like a shell that got it from a file, would take it for keys.
+    this.term.parser.registerOscHandler(52, (data) => data.split(";")[1] === "?");
     this.term.open(holder);
     this.term.textarea?.setAttribute("aria-label", "Terminal input");
   }

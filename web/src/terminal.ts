@@ -59,6 +59,9 @@ export class TerminalView {
   private asked = false;
   /** Meanwhile a person has used this terminal, so that ours is. */
   private claimed = false;
+  /** The page with the size has gone while nobody saw this one. */
+  private offered = false;
+  private readonly gone = new AbortController();
   /** What the key that is just being handled stands for: some keys look like answers. */
   private pressed: string | null = null;
 
@@ -91,6 +94,7 @@ export class TerminalView {
       if (!this.owner && this.mode === "fit") this.take();
     });
     new ResizeObserver(() => this.layout()).observe(this.element);
+    document.addEventListener("visibilitychange", () => this.offered && this.free(), { signal: this.gone.signal });
   }
 
   // --- output ---
@@ -123,9 +127,17 @@ export class TerminalView {
     this.parsed = Math.min(this.parsed, message.seq);
     if (clear || this.parsed === 0) this.parsed = message.seq;
     this.asked = false;
-    // After a restart of the host nobody has the size: whoever shows the session may have it, and answers its programs.
-    if (message.free && this.mode === "fit" && document.visibilityState === "visible") this.wantsSize = true;
+    // After a restart of the host nobody has the size.
+    if (message.free) this.free();
     if (!this.claimed) this.sized(message);
+    this.settle();
+  }
+
+  /** No page's size is in force: whoever shows the session may have it, and answers its programs. */
+  private free(): void {
+    this.offered = this.mode === "fit" && document.visibilityState !== "visible";
+    if (this.mode !== "fit" || this.offered) return;
+    this.wantsSize = true;
     this.settle();
   }
 
@@ -208,6 +220,7 @@ export class TerminalView {
     if (size === null || !this.attachedNow) return;
     this.owner = true;
     this.claimed = true;
+    this.offered = false;
     this.wantsSize = false;
     this.mode = "fit";
     this.columns = size.cols;
@@ -220,6 +233,8 @@ export class TerminalView {
     this.columns = message.columns;
     this.rows = message.rows;
     this.owner = message.owner;
+    if (!message.free) this.offered = false;
+    else if (message.type === "size") this.free();
     this.apply();
   }
 
@@ -283,6 +298,7 @@ export class TerminalView {
   dispose(): void {
     if (this.attachedNow) this.around.detach(this.handle);
     this.attachedNow = false;
+    this.gone.abort();
     this.term.dispose();
     this.element.remove();
   }

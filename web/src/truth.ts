@@ -35,6 +35,13 @@ const BREAKS = /\r\n|[\r\n]/g;
 const HIDDEN =
   /(?<!\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)[\u200d\ufe0f]|(?![\u200d\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
+/** JSON for people: what would not be seen in it, or turn it around, as its escape. */
+export function escaped(json: string): string {
+  return json.replace(HIDDEN, (found) =>
+    found === "\n" ? found : Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
+  );
+}
+
 function visible(text: string): string {
   return text
     .split(BREAKS)

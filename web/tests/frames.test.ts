@@ -22,6 +22,11 @@ test("input above the limit is cut, in order, without loss", () => {
   expect(frames.flatMap((f) => [...f.subarray(5)])).toEqual([...data]);
 });
 
+test("only a frame that is followed by another is full", () => {
+  const frames = encodeInput(1, new Uint8Array(MAX_INPUT * 2));
+  expect(frames.map((f) => f.length - 5)).toEqual([MAX_INPUT, MAX_INPUT - 1, 1]);
+});
+
 test("nothing typed is no frame", () => expect(encodeInput(1, new Uint8Array())).toEqual([]));
 
 test("output: handle, number of the first byte, bytes", () => {

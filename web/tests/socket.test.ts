@@ -187,3 +187,39 @@ test("a page that was held up looks at what has come before it gives up", () => 
   vi.advanceTimersByTime(ANSWER_MS);
   expect([untold, socket.connected]).toEqual([[], true]);
 });
+
+// --- what the host refuses ---
+
+test.each([
+  ["passing", "offline", 2],
+  ["final", "refused", 1],
+  [undefined, "refused", 1],
+])("a problem of kind %s makes the page %s", (kind, last, connections) => {
+  const links: [string, string][] = [];
+  const socket = new Socket({ ...nothing, link: (link, text) => links.push([link, text]) });
+  void socket.start();
+  const wire = FakeWebSocket.made[0] as FakeWebSocket;
+  wire.onopen?.();
+  wire.says({ type: "problem", text: "why", kind });
+  wire.onclose?.();
+  expect(links).toEqual([[last, "why"]]);
+  vi.advanceTimersByTime(1000);
+  expect(FakeWebSocket.made.length).toBe(connections);
+});
+
+test("too many requests at once end the connection for a moment only", () => {
+  const { links, wire } = connected();
+  wire.says({ type: "problem", text: "more than 16 requests are open", kind: "passing" });
+  wire.onclose?.();
+  expect(links).toEqual(["online", "offline"]);
+  vi.advanceTimersByTime(1000);
+  expect(FakeWebSocket.made.length).toBe(2);
+});
+
+test("a request that the host could not take is answered here and never sent", async () => {
+  const { socket, wire } = connected();
+  const before = wire.sent.length;
+  const answer = await socket.request({ type: "rename", session: 1, name: "x".repeat(257) });
+  expect(answer).toMatchObject({ ok: false, reason: "does not fit", detail: "The name has 257 characters; it may have 256." });
+  expect(wire.sent.length).toBe(before);
+});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { truthful, WHOLE } from "../src/truth";
+import { escaped, truthful, WHOLE } from "../src/truth";
 
 test.each([
   ["plain", "ls -la", "ls -la", null],
@@ -23,4 +23,10 @@ test("a long text is shown by both ends and its size, and lines between them are
   expect([shown.head, shown.tail]).toEqual(["a".repeat(WHOLE / 2), "b".repeat(WHOLE / 2)]);
   expect(shown.gap).toBe(`${WHOLE + 1} of ${2 * WHOLE + 1} characters are not shown`);
   expect(shown.warning).toContain("2 lines");
+});
+
+test("raw JSON shows what would turn it around or not be seen as escapes, and its own lines as lines", () => {
+  const json = JSON.stringify({ name: "a\u202eb\u200b\u{e0041}\u007f\n é👩‍💻" }, null, 2);
+  expect(escaped(json)).toBe('{\n  "name": "a\\u202eb\\u200b\\udb40\\udc41\\u007f\\n é👩‍💻"\n}');
+  expect(JSON.parse(escaped(json))).toEqual(JSON.parse(json));
 });

@@ -71,6 +71,10 @@ _IN_BOX = {
 }
 
 
+_WITH_ALT = frozenset({"b", "f", "d", "c-h", "delete", "left", "right"})
+"""Keys that mean something together with Alt: they move or delete. The line editor would insert the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Keyboard:
     """The keys pressed last that matter: an Escape, and a Ctrl-C into an empty box (wall milliseconds)."""
@@ -84,6 +88,8 @@ class Keyboard:
         if situation.dialog:
             return Keyboard(), _IN_DIALOG.get(name, Deed.NOTHING)
         following = replace(self, escape_at=NEVER)
+        if len(names) > 1:
+            return following, Deed.EDIT if names[0] == "escape" and names[1] in _WITH_ALT else Deed.NOTHING
         match name:
             case "escape":
                 return self._escape(situation, now)

@@ -77,7 +77,7 @@ def _start(options: Options, env: Mapping[str, str]) -> int:
         sys.stdout.write("\x1b[?1049h\x00\x1b]0;\x07garbage \x1b[31m\n")
         return faults().get("exit-at-start")
     clock = SystemClock()
-    terminal, reader = Terminal(STDIN, STDOUT), TerminalReader(STDIN, clock.now)
+    terminal, reader = Terminal(STDIN, STDOUT), TerminalReader(STDIN, clock.now, lambda: faults().get("slow-read"))
     file = DescriptorFile(descriptor_path(home, os.getpid()))
     descriptor = Descriptor(own_identity(), start.conversation.session_id, cwd, clock.now(), __version__)
     publisher = Publisher(file, descriptor, clock, faults)
@@ -85,7 +85,6 @@ def _start(options: Options, env: Mapping[str, str]) -> int:
         _end_on_signals(terminal, publisher, faults)
         time.sleep(faults().get("slow-start") / 1000)
         terminal.enter()
-        reader.slow_down(faults().get("slow-read"))
         reader.start()
         return asyncio.run(_run(start, home, env, clock, faults, publisher, reader))
     finally:

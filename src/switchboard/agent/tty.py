@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import select
 import termios
 import threading
 import time
@@ -59,17 +60,19 @@ class TerminalReader:
 
     A thread, because the sizes of single reads matter (see `keystrokes`): a loop that is drawing would find two writes
     of the sender as one read. It sleeps in the kernel while nothing is typed.
+
+    `slow_ms`: how long it pauses after each read, which is then a small one; 0: as usual. Asked anew for each read.
     """
 
-    def __init__(self, fd: int, now: Callable[[], int]) -> None:
+    def __init__(self, fd: int, now: Callable[[], int], slow_ms: Callable[[], int] = lambda: 0) -> None:
         self._fd = fd
         self._now = now
+        self._slow_ms = slow_ms
         self._lock = threading.Lock()
         self._waiting: deque[tuple[bytes, int]] = deque()
         self._loop: AbstractEventLoop | None = None
         self._on_read: OnRead | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._slow_ms = 0
 
     def start(self) -> None:
         """Begin to read; what comes before `attach` is kept."""
@@ -81,14 +84,14 @@ class TerminalReader:
             self._loop, self._on_read = loop, on_read
         loop.call_soon(self._deliver)
 
-    def slow_down(self, ms: int) -> None:
-        """Read little, with a pause of `ms` milliseconds after each read (0: as usual)."""
-        self._slow_ms = ms
-
     def _run(self) -> None:
         while True:
+            slow_ms = 0
             try:
-                data = os.read(self._fd, SLOW_BYTES if self._slow_ms else READ_BYTES)
+                # How much to read is asked when there is something: the answer may change while nothing is typed.
+                select.select([self._fd], [], [])
+                slow_ms = self._slow_ms()
+                data = os.read(self._fd, SLOW_BYTES if slow_ms else READ_BYTES)
             except OSError:
                 data = b""
             with self._lock:
@@ -101,8 +104,8 @@ class TerminalReader:
                     return  # the loop has ended, and the process is about to
             if not data:
                 return
-            if self._slow_ms:
-                time.sleep(self._slow_ms / 1000)
+            if slow_ms:
+                time.sleep(slow_ms / 1000)
 
     def _deliver(self) -> None:
         assert self._on_read is not None

@@ -32,6 +32,14 @@ SECONDS = 30.0
 KEEPER_SECONDS = 5.0
 """A keeper ends within milliseconds of being told to."""
 
+DOWN_SECONDS = 10.0
+"""What a host, and the command that tells it to end with its sessions, may take each."""
+
+TERM_SECONDS = 6.0
+"""A host that gets SIGTERM ends within 5 s."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 ESCAPE = b"\x1b"
 CLEAR = b"\x15"
 
@@ -51,9 +59,30 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--no-watch", action="store_true", help="end after the tour, also on a terminal")
     options = parser.parse_args(argv)
     stay = not options.no_watch and sys.stdin.isatty() and sys.stdout.isatty()
-    # A signal must not leave the host and its folder behind.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+    before = {number: signal.signal(number, _interrupt) for number in SIGNALS}
+    try:
+        return _run(stay)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    """End the tour. A signal, or a second one, must not leave the host and its folder behind."""
+    _ignore_signals()
+    print("\nswitchboard demo: cleaning up, a moment ...", file=sys.stderr, flush=True)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+def _ignore_signals() -> None:
+    # What is started from here on inherits this: a terminal sends Ctrl-C to all that runs in it.
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _run(stay: bool) -> int:
     folder = Path(tempfile.mkdtemp(prefix="switchboard-demo-"))
     host = _Host(folder)
     try:
@@ -65,6 +94,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"switchboard demo: {error}", file=sys.stderr)
         return 1
     finally:
+        _ignore_signals()
         host.end()
         shutil.rmtree(folder, ignore_errors=True)
     return 0
@@ -145,16 +175,23 @@ class _Host:
         end_keeper(self._runtime, KEEPER_SECONDS)
 
     def _end_host(self, process: subprocess.Popen[str]) -> None:
-        subprocess.run(
-            [sys.executable, "-m", "switchboard.cli.main", "down", "--sessions"],
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
         with suppress(subprocess.TimeoutExpired):
-            process.wait(10)
-        process.terminate()
+            told = subprocess.run(
+                [sys.executable, "-m", "switchboard.cli.main", "down", "--sessions"],
+                env=self.environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=DOWN_SECONDS,
+                check=False,
+            )
+            if told.returncode == 0:
+                process.wait(DOWN_SECONDS)
+        if process.poll() is None:  # also one that has not finished starting, which nobody can tell
+            process.terminate()
+            try:
+                process.wait(TERM_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
     def _wait(self) -> None:
         assert self._process is not None

@@ -15,12 +15,12 @@ from typing import Literal
 
 from switchboard import __version__
 from switchboard.cli.output import can_show
-from switchboard.cli.reach import host_data_dir, socket_path
+from switchboard.cli.reach import explain, host_data_dir, socket_path
 from switchboard.clis.descriptor_files import scan_descriptors
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import AGENT, PROFILES
 from switchboard.common.settings import SettingsError, TriggerSettings
-from switchboard.host.instance import read_record
+from switchboard.host.instance import living_host, read_record
 from switchboard.page.local_client import HostForeign, HostRefused, HostSilent, HostUnavailable, request
 from switchboard.page.messages import Listing, ListSessions
 from switchboard.sessions.environment import SESSION_MARKERS
@@ -74,7 +74,7 @@ def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield from _data_directory(environment)
         yield from _host(environment)
         yield from _keeper(environment)
-        yield from _trigger_folder(environment)
+        yield from _triggers(environment)
         yield from _descriptors(environment)
     except SettingsError as error:
         yield Finding("problem", str(error), "set HOME, or the variables in docs/configuration.md")
@@ -120,7 +120,11 @@ def _host(environment: Mapping[str, str]) -> Iterator[Finding]:
             f"see whose it is with `ls -ld {os.path.dirname(path)}`, and choose another SWITCHBOARD_DATA_DIR",
         )
     except HostUnavailable as error:
-        yield Finding("note", f"Host: {error}", "switchboard up")
+        text = explain(error, environment)
+        if text == str(error):
+            yield Finding("note", f"Host: {error}", "switchboard up")
+        else:
+            yield Finding("problem", f"Host: {text}")
     except HostSilent as error:
         record = read_record(host_data_dir(environment))
         if record is not None and is_stopped(record.pid):
@@ -143,6 +147,19 @@ def _keeper(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("problem", text, f"kill -CONT {pid}")
     else:
         yield Finding("ok", f"Session keeper is running (process {pid})")
+
+
+def _triggers(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """What is seen of the folder from here, and where that is well, what the running host has to say."""
+    findings = list(_trigger_folder(environment))
+    yield from findings
+    data_dir = host_data_dir(environment)
+    record = read_record(data_dir)
+    if record is None or record.problem is None or any(finding.level == "problem" for finding in findings):
+        return
+    if living_host(data_dir) is not None:
+        text = f"Triggers: the running host (process {record.pid}) says: {record.problem}"
+        yield Finding("problem", text, "it sees other folders than you where its SWITCHBOARD_TRIGGERS_DIR differs")
 
 
 def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:

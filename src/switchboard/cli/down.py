@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from switchboard.cli.reach import SettingsError, complain, socket_path
+from switchboard.cli.output import say
+from switchboard.cli.reach import SettingsError, complain, explain, socket_path
 from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, request
 from switchboard.page.messages import Done, Shutdown
 
@@ -18,10 +19,10 @@ def main(argv: Sequence[str]) -> int:
     try:
         answer = request(socket_path(), Shutdown(1, options.sessions), timeout=15)
     except (HostUnavailable, HostSilent, HostRefused, SettingsError) as error:
-        complain(str(error))
+        complain(explain(error))
         return 1
     if isinstance(answer, Done) and not answer.ok:
         complain(f"{answer.reason}: {answer.detail}")
         return 1
-    print("The host is ending." if options.sessions else "The host is ending; sessions go on.")
+    say("down", "The host is ending." if options.sessions else "The host is ending; sessions go on.")
     return 0

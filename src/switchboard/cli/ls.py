@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from switchboard.cli.output import can_show, json_text
-from switchboard.cli.reach import SettingsError, complain, socket_path
+from switchboard.cli.reach import SettingsError, complain, explain, socket_path
 from switchboard.common.paths import short_title
 from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, request
 from switchboard.page.messages import Listing, ListSessions, SessionInfo
@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         answer = request(socket_path(), ListSessions(1, options.closed), timeout=30)
     except (HostUnavailable, HostSilent, HostRefused, SettingsError) as error:
-        complain(str(error))
+        complain(explain(error))
         return 1
     assert isinstance(answer, Listing)
     if options.json:

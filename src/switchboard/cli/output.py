@@ -7,7 +7,10 @@ import io
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class Nowhere(io.TextIOBase):
@@ -31,8 +34,23 @@ class Nowhere(io.TextIOBase):
         return self._number
 
 
+class Forgiving(io.FileIO):
+    """A descriptor that takes everything: what cannot be written is lost, and no fault of who writes it."""
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Write what can be written."""
+        size = memoryview(data).nbytes
+        try:
+            written = super().write(data)
+        except OSError:
+            return size
+        return size if written is None else written
+
+
 def prepare() -> None:
     """Make the three standard streams usable, whatever the command was started with.
+
+    Standard error never fails: what is said there must not change what a command does, nor its exit code.
 
     A closed one becomes one that leads nowhere: its number must not be taken by the next file that is opened, and
     `print` must not put errors among the output. A character that an encoding lacks is printed as its escape.
@@ -44,6 +62,11 @@ def prepare() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
             setattr(sys, name, Nowhere(number))
+    if isinstance(sys.stderr, io.TextIOWrapper) and sys.stderr is sys.__stderr__:
+        encoding, errors = sys.stderr.encoding, sys.stderr.errors
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(Forgiving(2, "w", closefd=False)), encoding, errors, line_buffering=True
+        )
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -25,6 +25,7 @@ from switchboard.cli.triggers import (
     exit_code,
     result_path,
     triggers_dir,
+    what_helps,
     write_trigger,
 )
 from switchboard.common.settings import SettingsError, TriggerSettings
@@ -134,8 +135,7 @@ def _await(way: Way, options: argparse.Namespace, folder: str, trigger_id: str) 
         _complain(way, f"not waited for any longer. {_stays(folder, trigger_id)}{way.unknown}")
         raise
     if result is None:
-        where = "Is a host running (`switchboard doctor`)?"
-        _complain(way, f"no result within {bound:g} s. {_stays(folder, trigger_id)}{way.unknown}. {where}")
+        _complain(way, f"no result within {bound:g} s. {_stays(folder, trigger_id)}{way.unknown}. {what_helps(folder)}")
         return EXIT_NO_RESULT
     say(way.command, json_text(result))
     words = None if options.quiet else way.explain(result)

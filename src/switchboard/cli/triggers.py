@@ -77,8 +77,8 @@ def read_result(folder: str, trigger_id: str) -> dict[str, Any] | None:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         result = _parsed(text)
-    except FileNotFoundError:
-        return None
+    except (FileNotFoundError, NotADirectoryError):
+        return None  # a host types nothing while results have no folder
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             return None  # nor can there be a request of that name
@@ -108,6 +108,14 @@ def read_phase(folder: str, trigger_id: str) -> str | None:
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         return None
     return phase if isinstance(phase, str) else None
+
+
+def what_helps(folder: str) -> str:
+    """Return what to do about a result that does not come."""
+    processed = os.path.join(folder, "processed")
+    if os.path.lexists(processed) and not os.path.isdir(processed):
+        return f"{processed} is no folder, so no result can be published: move it away, then a host goes on by itself"
+    return "Is a host running (`switchboard doctor`)?"
 
 
 def wait_result(
@@ -193,8 +201,9 @@ def _inotify(folder: str) -> int | None:
         descriptor = int(libc.inotify_init1(os.O_CLOEXEC))
     except (OSError, AttributeError):
         return None
-    moved_to, created = 0x80, 0x100
-    if descriptor >= 0 and libc.inotify_add_watch(descriptor, os.fsencode(folder), moved_to | created) >= 0:
+    moved_to, created, only_folder = 0x80, 0x100, 0x0100_0000
+    mask = moved_to | created | only_folder
+    if descriptor >= 0 and libc.inotify_add_watch(descriptor, os.fsencode(folder), mask) >= 0:
         return descriptor
     if descriptor >= 0:
         os.close(descriptor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from switchboard.cli.reach import SettingsError, complain, socket_path
+from switchboard.cli.reach import SettingsError, complain, explain, socket_path
 from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, request
 from switchboard.page.messages import Address, AddressIs, Done
 
@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         answer = request(socket_path(), Address(1), timeout=15)
     except (HostUnavailable, HostSilent, HostRefused, SettingsError) as error:
-        complain(str(error))
+        complain(explain(error))
         return 1
     if isinstance(answer, AddressIs):
         print(answer.url)

@@ -127,13 +127,14 @@ class StatusReader:
         descriptor = self.descriptor(session_id)
         return descriptor.status if descriptor else None
 
-    def descriptor(self, session_id: str) -> Descriptor | None:
+    def descriptor(self, session_id: str, trust_ms: int = PROBE_MS) -> Descriptor | None:
         """Return the descriptor of a live process with that session id, in any letter case.
 
         Two processes can share an id; then the lower process number counts. Use `owned_by` for a session of one's own.
+        `trust_ms`: how old the last look at the process may be, 0 asks the system now.
         """
         key = session_id.lower()
-        return self._first(lambda descriptor: descriptor.key == key)
+        return self._first(lambda descriptor: descriptor.key == key, trust_ms)
 
     def by_pid(self, pid: int) -> Descriptor | None:
         """Return the descriptor that a live process has written itself."""

@@ -65,14 +65,14 @@ class TurnEvidence:
 class Facts:
     """One session as waits see it.
 
-    `present`: the terminal exists and its process has not exited. `busy`: the terminal-output busy flag (titles,
-    OSC 9;4). `busy_changed_at`: wall milliseconds of the flag's last change, 0 when that is not known; it lets a wait
-    see a pulse that came and went between two looks, and an idle flag that is only a blip. `composer`: None means it
-    cannot be observed, which counts as occupied. `status`: None means that no usable descriptor is known now.
-    `transcript`: filled only while a reader asked for it, None when unreadable. `starting`: the CLI is one that
-    publishes a descriptor, and none of it has been seen since it was launched, so that it may be showing a dialog of
-    which nobody can tell (trust, login, theme). `rekeyed_at`: wall milliseconds at which the CLI was last seen to go on
-    under another session id (`/clear`), 0 for never.
+    `present`: the terminal exists and its process has not exited. `busy`: the terminal-output busy flag (titles, OSC
+    9;4). `busy_changed_at`: wall milliseconds of the flag's last change, 0 when that is not known; it lets a wait see a
+    pulse that came and went between two looks, and an idle flag that is only a blip. `composer`: None means it cannot
+    be observed, which counts as occupied. `status`: None means that no usable descriptor is known now. `transcript`:
+    filled only while a reader asked for it, None when unreadable. `starting`: the CLI is one that publishes its status,
+    and none has been seen since it was launched, so that it may be showing a dialog of which nobody can tell (trust,
+    login, theme). A descriptor alone, which comes first, is no status. `rekeyed_at`: wall milliseconds at which the CLI
+    was last seen to go on under another session id (`/clear`), 0 for never.
     """
 
     present: bool = True
@@ -92,12 +92,18 @@ class Typing:
     `enter_delay_ms`: pause between the text and its Enter, each a write of its own. `chunk_bytes`: no write is larger
     (Claude Code turns one read of over 800 characters into a paste). `chunk_gap_ms`: pause between chunks.
     `bracketed_paste`: wrap the text in paste markers while the terminal has mode 2004 on.
+    `recovery_enter`: an Enter that seems to be lost may be pressed once more. `flag_proves`: the busy flag may prove a
+    submission where no status is published. `backslashes_pair`: of two backslashes before Enter the first quotes the
+    second, so that only an odd number of them keeps the text from being entered.
     """
 
     enter_delay_ms: int = 50
     chunk_bytes: int = 256
     chunk_gap_ms: int = 2
     bracketed_paste: bool = False
+    recovery_enter: bool = True
+    flag_proves: bool = True
+    backslashes_pair: bool = False
 
 
 class Log(Protocol):

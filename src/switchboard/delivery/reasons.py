@@ -94,6 +94,9 @@ TARGET_CHANGED = "session target changed"
 WRITER_CHANGED = "session writer changed"
 
 KEYS_IN_TEXT = "the text contains control characters, which a terminal takes as keys; nothing was written"
+BACKSLASH_AT_END = (
+    "the text ends in a backslash, which makes Enter a line break instead of submitting it; nothing was written"
+)
 EXITED_BEFORE_IDLE = "the session exited while waiting for it to go idle; nothing was written"
 IDLE_TIMEOUT = "timeout waiting for idle; nothing was written"
 CHAIN_IDLE_TIMEOUT = "timed out waiting for the session to go idle; nothing was written"

@@ -1,7 +1,8 @@
 """Submitting one text and proving it (driver): the ladder of `submission`, with its one recovery Enter.
 
 An Enter can be swallowed. When nothing shows that the text was taken, one more Enter is pressed, and only where it can
-do no harm: not while the CLI reports a dialog or a turn, not into somebody's draft, never for `/compact`. A text that
+do no harm: not while the CLI reports a dialog or a turn, not into somebody's draft, not where the profile forbids it (a
+shell's prompt, where anything may be asked), never for `/compact`. A text that
 still shows no sign of having been taken is in the box as far as anybody knows: it becomes unsubmitted input, so that
 nothing is typed behind it.
 """
@@ -83,7 +84,8 @@ def leave_untaken(target: Target, command: str, record: StepRecord, *, during_tu
     if record.submitted is Submitted.CONFIRMED:
         return
     facts, activity = target.facts.value, record.activity
-    if left_in_box(facts, command, record.enter_at, during_turn=during_turn, activity=activity):
+    known = record.mode is not Mode.LEVEL
+    if left_in_box(facts, command, record.enter_at, during_turn=during_turn, activity=activity, status_before=known):
         target.untaken(typed(command), record.enter_at)
 
 
@@ -110,6 +112,7 @@ class _Verification:
             record.submitted = classify(confirmed=seen, activity=False)
         else:
             flagged = level_confirms(self._typed.gate, attempt=attempt, seen=seen) and not self._contradicted()
+            flagged = flagged and self._target.typing.flag_proves
             record.submitted = classify(confirmed=ending.source is not None or flagged, activity=ending.activity)
         record.confirm_source = ending.source
         return ending
@@ -151,9 +154,14 @@ class _Verification:
         return ending
 
     async def _may_recover(self) -> bool:
-        """Wait until one bare Enter could do no harm; False, with the reason in the record, when it might."""
+        """Wait until one bare Enter could do no harm; False, with the reason in the record, when it might.
+
+        Without a reason where no such Enter is ever pressed: then nothing is held back that anybody could expect.
+        """
         clock, settings, feed = self._desk.clock, self._desk.settings, self._target.facts
         self._record.withheld = recovery_danger(feed.value.status)
+        if self._record.withheld is None and not self._target.typing.recovery_enter:
+            return False
         if self._record.withheld is None:
             until = min(self._order.verify, clock.now() + settings.verify_ms)
             ending = await timed(ComposerWait(until, settings.quiet_ms), feed, self._desk, self._record)

@@ -169,7 +169,7 @@ class ComposerWait:
 
 @dataclass(slots=True)
 class StartedWait:
-    """Until a CLI that publishes a descriptor has done so: exit, started, deadline.
+    """Until a CLI that publishes its status has done so: exit, started, deadline.
 
     Before that it may be showing a dialog that it does not report, and an Enter would pick that dialog's default.
     """

@@ -263,9 +263,12 @@ class HostActions:
         return next((job for job in jobs if job), None)
 
     def _live_elsewhere(self, profile: CliProfile, session_id: str) -> str | None:
-        """Say where a session runs that is not open here, None when nothing shows that it does."""
+        """Say where a session runs that is not open here, None when nothing shows that it does.
+
+        Asks the system now: a CLI that was killed leaves its descriptor, and whoever saw it end resumes it at once.
+        """
         reader = self._readers.get(profile.name)
-        found = reader.descriptor(session_id) if reader is not None else None
+        found = reader.descriptor(session_id, trust_ms=0) if reader is not None else None
         if found is None:
             return None
         return f"process {found.pid} has it open in {found.cwd or 'an unknown directory'}"
@@ -310,7 +313,7 @@ class HostActions:
         return Done(wanted.request, ok=True, session=session_info(session))
 
     async def listing(self, closed: int) -> list[SessionInfo]:
-        """Return hosted sessions, newest first, then up to `closed` recorded ones."""
+        """Return hosted sessions, ended ones too, newest first, then up to `closed` recorded ones that are not."""
         found: list[tuple[CliProfile, RecordedSession]] = []
         for profile in PROFILES.values() if closed else ():
             projects = profile.projects_dir(self._environment)
@@ -319,7 +322,7 @@ class HostActions:
                 found += [(profile, one) for one in listed]
         # Looked at last: what opens, changes or goes while the disk is read is in the list as it is now.
         hosted = sorted(self._registry, key=lambda session: -session.label.launched_at)
-        shown = {session.key for session in hosted if session.exit is None}
+        shown = {session.key for session in hosted}
         names = self._names() if found else {}
         project_of = self._projects_of()
         recorded = [

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from switchboard import __version__
+from switchboard.clis.process_end import watch_end
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import PROFILES
 from switchboard.clis.status_reader import StatusReader
@@ -26,7 +27,7 @@ from switchboard.common.tasks import supervise
 from switchboard.delivery.hosted import HostedJournal
 from switchboard.host.actions import HostActions
 from switchboard.host.closing import Closing
-from switchboard.host.instance import HostRecord, Instance, StartError
+from switchboard.host.instance import HostRecord, Instance, StartError, no_room
 from switchboard.host.lifecycle import lifecycle
 from switchboard.host.log import FileLog
 from switchboard.page import messages
@@ -70,6 +71,7 @@ class _Parts:
     hub: PageHub
     clock: Clock
     log: Log
+    watcher: FolderWatcher
 
 
 async def run_host(config: HostConfig) -> None:
@@ -83,7 +85,8 @@ async def run_host(config: HostConfig) -> None:
             try:
                 await _start(config, stack, closing)
             except (OSError, SettingsError) as error:
-                raise StartError(f"the host cannot start: {error}") from error
+                remedy = no_room(error) if isinstance(error, OSError) else ""
+                raise StartError(f"the host cannot start: {error}{remedy and f'; {remedy}'}") from error
             await closing.ordered()
     finally:
         closing.ended()
@@ -112,13 +115,14 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
     stack.callback(registry.close)
     transcripts = TranscriptService(watcher, environment, log)
     registry.transcripts = transcripts.follow
-    binding = StatusBinding(registry, readers, processes)
+    binding = StatusBinding(registry, readers, processes, clock, watch_end)
+    stack.callback(binding.close)
     actions = HostActions(registry, store, readers, processes, clock, environment, lambda _sessions: closing.order())
     actions.on_opened = binding.take_up
     sessions = LifecycleSessions(registry, processes, store, clock, binding.background_job)
     broker = PageBroker(clock, sessions.holds, lambda: uuid.uuid4().hex)
     hub = PageHub(registry, actions, clock, log, __version__, broker)
-    parts = _Parts(registry, binding, transcripts, hub, clock, log)
+    parts = _Parts(registry, binding, transcripts, hub, clock, log, watcher)
     registry.listen(transcripts)
     registry.listen(hub)
     registry.listen(_Endings(store))
@@ -137,7 +141,7 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
         watcher=watcher,
         observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
         journal=HostedJournal(registry),
-        on_problem=hub.stand,
+        on_problem=partial(_stand, hub, instance),
         house=lifecycle(sessions, broker, store, processes, Schedules(), watcher, clock, environment),
     )
     stack.push_async_callback(lambda: triggers.close(closing.seconds_left(CLOSE_GRACE_S)))
@@ -150,6 +154,12 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
     config.announce(record, actions.fresh_url)
 
 
+def _stand(hub: PageHub, instance: Instance, problem: str | None) -> None:
+    """Say what stands in the way of triggers, to pages and to `switchboard doctor`."""
+    hub.stand(problem)
+    instance.state(problem)
+
+
 def _new_epoch() -> str:
     return uuid.uuid4().hex
 
@@ -160,10 +170,12 @@ async def _serve_pages(
     """Open the doors for pages; return the address to tell people, and what makes one with a ticket."""
     socket_path = host_socket(instance.runtime)
     try:
-        local = local_server(socket_path, parts.hub, _new_epoch, parts.log)
+        local = local_server(socket_path, parts.hub, _new_epoch, parts.log, parts.watcher)
         await closing.hold(stack, local, "the socket for terminal pages", parts.log)
     except OSError as error:
-        raise StartError(f"the socket {socket_path} cannot be opened: {error.strerror}") from error
+        remedy = no_room(error)
+        text = f"the socket {socket_path} cannot be opened: {error.strerror}{remedy and f'; {remedy}'}"
+        raise StartError(text) from error
     if web is None:
         return f"unix:{socket_path}", None
     # A quarter of a second and some megabytes, which a host without a browser page does not need.
@@ -174,7 +186,8 @@ async def _serve_pages(
         serving = web_server(web, parts.hub, RecordFile(instance.data_dir), _new_epoch, parts.clock, parts.log)
         server = await closing.hold(stack, serving, "the server of the browser page", parts.log)
     except OSError as error:
-        raise StartError(f"the browser page cannot be served: {error.strerror}; choose another --port") from error
+        remedy = no_room(error) or "choose another --port"
+        raise StartError(f"the browser page cannot be served: {error.strerror}; {remedy}") from error
     return server.url, server.fresh_url
 
 

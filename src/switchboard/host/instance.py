@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from switchboard.common.paths import runtime_folder
 
@@ -18,12 +19,13 @@ class StartError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HostRecord:
-    """What `host.json` says while a host runs. `url` never carries a ticket."""
+    """What `host.json` says while a host runs. `url` never carries a ticket. `problem`: what is in triggers' way."""
 
     pid: int
     url: str
     started_at: int
     version: str
+    problem: str | None = None
 
 
 def own_folder(path: str, what: str, private: bool) -> None:
@@ -45,7 +47,8 @@ def own_folder(path: str, what: str, private: bool) -> None:
     except (FileExistsError, NotADirectoryError):
         raise StartError(f"{what} {path} is not a folder; move it away or choose another one") from None
     except OSError as error:
-        raise StartError(f"{what} {path} cannot be used: {error.strerror}") from error
+        remedy = no_room(error)
+        raise StartError(f"{what} {path} cannot be used: {error.strerror}{remedy and f'; {remedy}'}") from error
 
 
 def runtime_folder_of(data_dir: str) -> str:
@@ -60,6 +63,8 @@ class Instance:
         self.data_dir = data_dir
         self.runtime = runtime_folder_of(data_dir)
         self._lock: int | None = None
+        self._record: HostRecord | None = None
+        self._problem: str | None = None
 
     def acquire(self) -> None:
         """Take the lock. Raises `StartError`, naming the other host when there is one."""
@@ -71,7 +76,8 @@ class Instance:
         try:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise StartError(f"the lock {path} cannot be opened: {error.strerror}; move it away") from error
+            remedy = no_room(error) or "move it away"
+            raise StartError(f"the lock {path} cannot be opened: {error.strerror}; {remedy}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -91,6 +97,17 @@ class Instance:
 
     def publish(self, record: HostRecord) -> None:
         """Write `host.json`, for its owner alone. Raises `StartError`."""
+        self._record = record
+        self._write(replace(record, problem=self._problem))
+
+    def state(self, problem: str | None) -> None:
+        """Have `host.json` say what stands in the way of triggers (None: nothing), if that can be written."""
+        self._problem = problem
+        if self._record is not None and self._lock is not None:
+            with contextlib.suppress(StartError):
+                self._write(replace(self._record, problem=problem))
+
+    def _write(self, record: HostRecord) -> None:
         path = os.path.join(self.data_dir, "host.json")
         temporary = f"{path}.tmp"
         with contextlib.suppress(FileNotFoundError):
@@ -98,7 +115,7 @@ class Instance:
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(asdict(record), file)
+                json.dump({name: value for name, value in asdict(record).items() if value is not None}, file)
                 file.write("\n")
             os.replace(temporary, path)
         except OSError as error:
@@ -117,11 +134,50 @@ class Instance:
             self._lock = None
 
 
+def living_host(data_dir: str) -> int | None:
+    """Return the process id of the host that runs, whether or not it can be reached; None when there is none.
+
+    The lock is asked only where `host.json` names a process that lives: asking takes it for a moment, and a host that
+    starts would find it taken.
+    """
+    record = read_record(data_dir)
+    if record is None:
+        return None
+    try:
+        os.kill(record.pid, 0)
+        lock = os.open(os.path.join(data_dir, "host.lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, OverflowError):
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return record.pid
+    except OSError:
+        return None
+    finally:
+        os.close(lock)
+    return None
+
+
+def no_room(error: OSError) -> str:
+    """Return what to do where a disk has no room; nothing for other errors."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return ""
+    return "make room on the disk of the data directory (SWITCHBOARD_DATA_DIR)"
+
+
 def read_record(data_dir: str) -> HostRecord | None:
     """Return what the running host has published, None when there is none or it cannot be read."""
     try:
         with open(os.path.join(data_dir, "host.json"), encoding="utf-8") as file:
             fields = json.load(file)
-        return HostRecord(int(fields["pid"]), str(fields["url"]), int(fields["started_at"]), str(fields["version"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        problem = fields.get("problem")
+        return HostRecord(
+            int(fields["pid"]),
+            str(fields["url"]),
+            int(fields["started_at"]),
+            str(fields["version"]),
+            None if problem is None else str(problem),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

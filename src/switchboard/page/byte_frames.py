@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 
 MAX_INPUT = 64 * 1024
-"""Largest run of terminal input in one binary frame, in bytes."""
+"""Largest run of terminal input in one binary frame, in bytes. A frame that is full says that the next one goes on with
+the same, a paste of many frames: when one of them is refused the others are."""
 
 
 class MessageError(ValueError):
@@ -28,6 +29,18 @@ def binary_head(size: int) -> bytes:
 def encode_input(session: int, data: bytes) -> bytes:
     """Return a binary frame with keystrokes for a session."""
     return _INPUT.pack(_INPUT_KIND, session) + data
+
+
+def encode_inputs(session: int, data: bytes) -> list[bytes]:
+    """Return the frames for keystrokes of any length. Only frames that are followed by another are full."""
+    frames, at = [], 0
+    while at < len(data):
+        piece = data[at : at + MAX_INPUT]
+        if len(piece) == MAX_INPUT and at + MAX_INPUT == len(data):
+            piece = piece[:-1]
+        frames.append(encode_input(session, piece))
+        at += len(piece)
+    return frames
 
 
 def decode_input(frame: bytes) -> tuple[int, bytes]:

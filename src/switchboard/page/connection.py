@@ -15,6 +15,7 @@ from typing import Protocol
 from switchboard.page import messages
 from switchboard.page.messages import HostMessage
 from switchboard.page.session_info import session_info
+from switchboard.sessions.input_run import InputRun
 from switchboard.sessions.replay import Quieting
 from switchboard.sessions.session import Session
 
@@ -59,6 +60,7 @@ class PageConnection:
         self.epoch = epoch
         self.kind = kind
         self.streams: dict[int, Stream] = {}
+        self.typed: dict[int, InputRun] = {}
         self.left = False
         self.awaiting_pong: int | None = None
         self._transport = transport
@@ -92,6 +94,7 @@ class PageConnection:
         """A session has left the list."""
         self._changed.pop(session.handle, None)
         self.streams.pop(session.handle, None)
+        self.typed.pop(session.handle, None)
         self.post(messages.SessionGone(session.handle))
 
     def session_printed(self, session: Session) -> None:

@@ -16,6 +16,7 @@ from switchboard.page.connection import PageConnection, Transport
 from switchboard.page.messages import MessageError
 from switchboard.page.replies import strip_replies
 from switchboard.page.roles import Roles
+from switchboard.sessions.input_run import InputRun
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
 
@@ -37,6 +38,12 @@ FLUSH_SECONDS = 2.0
 """How long a page that has ended may take to read its last messages."""
 
 
+REFUSED = {
+    "all": "The session does not read its input; what you typed was not taken.",
+    "rest": "The session does not read its input; only the beginning of what you pasted was taken.",
+}
+
+
 class Actions(Protocol):
     """What pages can ask of the host. Each answers with `done`, refusals included.
 
@@ -49,6 +56,10 @@ class Actions(Protocol):
     async def listing(self, closed: int) -> list[messages.SessionInfo]: ...
     async def shutdown(self, wanted: messages.Shutdown) -> messages.Done: ...
     async def address(self, wanted: messages.Address) -> messages.AddressIs | messages.Done: ...
+
+
+class TooManyRequests(MessageError):
+    """A page asks for more than is answered at once."""
 
 
 class PageHub:
@@ -146,7 +157,7 @@ class PageHub:
                 self._forget(page)
 
     async def _hello(self, transport: Transport, incoming: Incoming) -> messages.Hello | None:
-        problem = "the first message must be hello"
+        problem, kind = "the first message must be hello", messages.FINAL
         try:
             async with asyncio.timeout(PONG_MS / 1000):
                 frame = await incoming()
@@ -160,16 +171,16 @@ class PageHub:
                         "use the same version of Switchboard for both (restart the host after an upgrade)"
                     )
                 elif self._closing:
-                    problem = "the host is closing"
+                    problem, kind = "the host is closing", messages.PASSING
                 elif len(self._pages) >= MAX_PAGES:
-                    problem = f"{MAX_PAGES} pages are connected; close one"
+                    problem, kind = f"{MAX_PAGES} pages are connected; close one", messages.PASSING
                 else:
                     return message
         except TimeoutError:
-            problem = "no hello came"
+            problem, kind = "no hello came", messages.PASSING
         except MessageError as error:
             problem = str(error)
-        await transport.send_text(messages.encode(messages.Problem(problem)))
+        await transport.send_text(messages.encode(messages.Problem(problem, kind)))
         return None
 
     async def _converse(self, page: PageConnection, incoming: Incoming) -> None:
@@ -206,7 +217,8 @@ class PageHub:
                 else:
                     self._message(page, messages.decode_from_page(body), group, requests)
             except MessageError as error:
-                page.post(messages.Problem(str(error)))
+                kind = messages.PASSING if isinstance(error, TooManyRequests) else messages.FINAL
+                page.post(messages.Problem(str(error), kind))
                 return
             if page.left:
                 return
@@ -230,10 +242,22 @@ class PageHub:
         self._roles.gone(page.epoch)
         if page.kind != "command":
             self._broker.page_ended(page.epoch, on_purpose=page.left)
+        for handle, run in page.typed.items():
+            if (session := self._registry.by_handle(handle)) is not None:
+                session.left(run)
         for handle, owner in list(self._owners.items()):
             if owner == page.epoch:
                 del self._owners[handle]
+                self._announce_free(handle)
         self._announce_role(before)
+
+    def _announce_free(self, handle: int) -> None:
+        """No page's size is in force: one that shows the session may take it over, and answer its programs."""
+        if (session := self._registry.by_handle(handle)) is None:
+            return
+        for page in self._shown():
+            if handle in page.streams:
+                page.post(messages.Size(handle, session.label.columns, session.label.rows, owner=False, free=True))
 
     def _announce_role(self, before: str | None) -> None:
         now = self._roles.renderer
@@ -279,7 +303,7 @@ class PageHub:
                 raise MessageError("hello was said already")
             case _:
                 if len(requests) >= MAX_REQUESTS:
-                    raise MessageError(f"more than {MAX_REQUESTS} requests are open")
+                    raise TooManyRequests(f"more than {MAX_REQUESTS} requests are open")
                 task = group.create_task(self._request(page, message), name=f"page {page.epoch} request")
                 requests.add(task)
                 task.add_done_callback(requests.discard)
@@ -346,13 +370,15 @@ class PageHub:
         if session is None or session.exit is not None:
             page.post(messages.Notice("warning", "That session has ended; nothing was typed."))
             return
+        more = len(data) == messages.MAX_INPUT
         if self._owners.get(handle) != page.epoch:
             data = strip_replies(data)
             stream = page.streams.get(handle)
             if data and stream is not None and stream.columns and stream.rows:
                 self._own(page, session, stream.columns, stream.rows)
-        if data and not session.type(data):
-            page.post(messages.Notice("warning", "The session does not read its input; what you typed was not taken."))
+        run = page.typed.setdefault(handle, InputRun())
+        if not session.type(data, run, more=more) and run.refusal is not None:
+            page.post(messages.Notice("warning", REFUSED[run.refusal]))
 
 
 Incoming = Callable[[], Awaitable[tuple[bool, bytes] | None]]

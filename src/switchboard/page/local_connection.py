@@ -16,7 +16,6 @@ from switchboard.common.folder_watch import FolderEvent, FolderWatcher, Rescan
 from switchboard.common.frames import BINARY, TEXT, FrameError, FrameReader, encode_frame
 from switchboard.page.local_client import MAX_HOST_FRAME, HostUnavailable, refuse_stranger, unavailable
 from switchboard.page.messages import (
-    MAX_INPUT,
     PROTOCOL,
     Bye,
     Hello,
@@ -29,7 +28,7 @@ from switchboard.page.messages import (
     decode_from_host,
     decode_output,
     encode,
-    encode_input,
+    encode_inputs,
 )
 
 HIGH_WATER = 1024 * 1024
@@ -82,8 +81,8 @@ class LocalConnection(asyncio.Protocol):
 
     def type(self, session: int, data: bytes) -> None:
         """Send keystrokes, in as many frames as the schema asks for."""
-        for at in range(0, len(data), MAX_INPUT):
-            self._write(BINARY, encode_input(session, data[at : at + MAX_INPUT]))
+        for frame in encode_inputs(session, data):
+            self._write(BINARY, frame)
 
     async def leave(self, clock: Clock) -> None:
         """Say that this page goes on purpose, and end the connection; returns once it has ended."""

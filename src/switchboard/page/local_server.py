@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from switchboard.common.facts import Log
+from switchboard.common.folder_watch import FolderEvent, FolderWatcher, Rescan
 from switchboard.common.frames import BINARY, TEXT, FrameError, FrameReader, encode_frame
 from switchboard.common.peers import peer_is_us
 from switchboard.common.tasks import supervise
@@ -71,13 +72,8 @@ class SocketTransport:
         return kind == BINARY, body
 
 
-@asynccontextmanager
-async def local_server(path: str, hub: PageHub, new_epoch: Callable[[], str], log: Log) -> AsyncIterator[None]:
-    """Serve pages and commands on a Unix socket at `path` while entered. Only processes of our own user are served.
-
-    The socket is readable and writable by its owner alone, in a folder that is private already. A socket left by a
-    killed host is replaced: who holds the data directory's lock owns the path. Raises `OSError`.
-    """
+def _listen(path: str) -> socket.socket:
+    """Return a socket that listens at `path`, for its owner alone, in place of what was there. Raises `OSError`."""
     # Renamed into place once it listens: whoever sees the name can connect.
     unready = f"{path}.new"
     with contextlib.suppress(FileNotFoundError):
@@ -97,6 +93,60 @@ async def local_server(path: str, hub: PageHub, new_epoch: Callable[[], str], lo
         with contextlib.suppress(FileNotFoundError):
             os.unlink(unready)
         raise
+    return listener
+
+
+class _Door:
+    """The listening socket at a path, made anew when its file is gone: who deletes it has locked everybody out."""
+
+    def __init__(
+        self, path: str, accepted: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None], log: Log
+    ) -> None:
+        self._path = path
+        self._accepted = accepted
+        self._log = log
+        self._server: asyncio.Server | None = None
+        self._closed = False
+
+    async def open(self, listener: socket.socket) -> None:
+        """Accept connections from now on."""
+        before = self._server
+        self._server = await asyncio.start_unix_server(self._accepted, sock=listener)
+        if before is not None:
+            before.close()  # its connections go on
+        if self._closed:
+            self.close()
+
+    async def open_again(self) -> None:
+        """Listen if nobody can find the socket any more; the log tells of it."""
+        if self._closed or os.path.lexists(self._path):
+            return
+        try:
+            await self.open(_listen(self._path))
+        except OSError as error:
+            self._log.error(f"the socket {self._path} was deleted and cannot be made again: {error.strerror or error}")
+        else:
+            self._log.warning(f"the socket {self._path} was deleted and is made again")
+
+    def close(self) -> None:
+        self._closed = True
+        if self._server is not None:
+            self._server.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+
+
+@asynccontextmanager
+async def local_server(
+    path: str, hub: PageHub, new_epoch: Callable[[], str], log: Log, watcher: FolderWatcher | None = None
+) -> AsyncIterator[None]:
+    """Serve pages and commands on a Unix socket at `path` while entered. Only processes of our own user are served.
+
+    The socket is readable and writable by its owner alone, in a folder that is private already. A socket left by a
+    killed host is replaced: who holds the data directory's lock owns the path. `watcher`: tells when the socket's file
+    is deleted, so that it can be made again. Raises `OSError`.
+    """
+    listener = _listen(path)
     connections: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
 
@@ -119,13 +169,25 @@ async def local_server(path: str, hub: PageHub, new_epoch: Callable[[], str], lo
             connections.add(task)
             task.add_done_callback(connections.discard)
 
-        server = await asyncio.start_unix_server(accepted, sock=listener)
+        door = _Door(path, accepted, log)
+        await door.open(listener)
+
+        def happened(event: FolderEvent | Rescan) -> None:
+            if isinstance(event, Rescan) or event.kind == "gone":
+                supervise(group, "new socket", door.open_again, log)
+
+        try:
+            folder, name = os.path.split(path)
+            watch = None if watcher is None else watcher.watch(folder, happened, suffix=name)
+        except OSError as error:
+            watch = None
+            log.warning(f"the socket {path} would not be made again if it were deleted: {error.strerror or error}")
         try:
             yield
         finally:
-            server.close()
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+            if watch is not None:
+                watch.close()
+            door.close()
             hub.close()
             if connections:
                 # Who says nothing, or reads nothing, must not keep the host from ending.

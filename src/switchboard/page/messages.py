@@ -31,6 +31,7 @@ from switchboard.page.byte_frames import MessageError as MessageError
 from switchboard.page.byte_frames import decode_input as decode_input
 from switchboard.page.byte_frames import decode_output as decode_output
 from switchboard.page.byte_frames import encode_input as encode_input
+from switchboard.page.byte_frames import encode_inputs as encode_inputs
 from switchboard.page.byte_frames import encode_output as encode_output
 from switchboard.page.session_row import ExitStatus as ExitStatus
 from switchboard.page.session_row import SessionInfo as SessionInfo
@@ -42,6 +43,11 @@ PROTOCOL = 1
 
 MAX_MESSAGE = 256 * 1024
 """Largest frame a page may send, in bytes. Terminal input above `MAX_INPUT` is cut into several frames by the page."""
+
+ProblemKind = Literal["final", "passing"]
+FINAL: ProblemKind = "final"
+PASSING: ProblemKind = "passing"
+
 # --- what a page says --------------------------------------------------------------------------------------------
 
 
@@ -238,12 +244,13 @@ class Resync(_Message, tag="resync", frozen=True):
 
 
 class Size(_Message, tag="size", frozen=True):
-    """The session's terminal size is now this."""
+    """The session's terminal size is now this. `owner`: it is this page's; `free`: it was a page's that has gone."""
 
     session: Handle
     columns: int
     rows: int
     owner: bool
+    free: bool = False
 
 
 class Listing(_Message, tag="listing", frozen=True):
@@ -299,9 +306,13 @@ class Notice(_Message, tag="notice", frozen=True):
 
 
 class Problem(_Message, tag="problem", frozen=True):
-    """What this connection sent is refused; the connection closes."""
+    """What this connection sent is refused; the connection closes.
+
+    `kind`: `final`, the same would be refused again; `passing`, a later connection may be served.
+    """
 
     text: str
+    kind: ProblemKind = "final"
 
 
 class Confirmed(_Message, tag="confirmed", frozen=True):

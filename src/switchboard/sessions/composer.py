@@ -5,11 +5,17 @@ pieces of any size, and follows the line editor of the agent: text is inserted a
 submits. It answers with a number of code points and the time of the last keystroke; a delivery waits until the number
 is 0 and the keyboard has been quiet. Doubt resolves to "occupied".
 
+Not every line break submits. Behind a backslash it begins a new line. An agent's box takes LF (Ctrl+J) for a new line,
+too, and guesses from what comes in one go whether it was typed or pasted: then Enter together with its text is a part
+of the text (`ComposerRule`). Of such a piece the number is never too low, and an Enter that comes by itself, as people
+press it, clears all.
+
 An escape sequence that is not complete at the end of a piece is held and read again together with the next piece, so
-where the pieces are cut does not matter. It is held up to `MAX_HELD` characters; beyond that it becomes one placeholder
-and what was held is dropped. A lone ESC is held for `ESCAPE_MS`: what comes later does not belong to it, and it was the
-Escape key, unless it is the rest of a sequence as only terminals send it, whole in one piece. No timer ends it, because
-a key that changes no text looks the same before and after; the next piece finds out by the time at which it comes.
+for keys it does not matter where the pieces are cut. It is held up to `MAX_HELD` characters; beyond that it becomes one
+placeholder and what was held is dropped. A lone ESC is held for `ESCAPE_MS`: what comes later does not belong to it,
+and it was the Escape key, unless it is the rest of a sequence as only terminals send it, whole in one piece. No timer
+ends it, because a key that changes no text looks the same before and after; the next piece finds out by the time at
+which it comes.
 Reports that a terminal sends by itself (mouse in SGR form, focus, extended cursor position) are no keystrokes: they do
 not move the clock, unless they are cut by the end of a piece, when nobody can tell yet. The X10 mouse report and the
 plain cursor report are not exempt: they cannot be told from typed keys.
@@ -19,6 +25,7 @@ What the model does not see or gets wrong is part of the contract:
 - Enter that accepts a completion empties the model while the agent refills its box (the quiet time covers it);
 - keys that are not modelled leave the number too high until Enter, Ctrl+U or Ctrl+C;
 - Ctrl+U clears all here and one line in the agent: the number may be too low after it;
+- pieces that the agent finds in one read, although they came one by one, count as they came;
 - the mouse wheel on the alternate screen sends Up, which counts as recalled history;
 - Escape and a key within `ESCAPE_MS` read as Alt with that key, as in every CLI: a character then does not count, and
   Enter does not clear. A CLI that was away for longer sees Alt where the model saw two keys.
@@ -28,10 +35,11 @@ from __future__ import annotations
 
 import re
 from codecs import getincrementaldecoder
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from switchboard.common.ecma import as_integer
+from switchboard.common.ecma import as_integer, utf16_length
 from switchboard.common.facts import ComposerView
 from switchboard.sessions.draft import Draft
 
@@ -45,6 +53,38 @@ Escape."""
 
 PLACEHOLDER: Final = "\ufffc"
 """Stands for input whose text is not known: recalled history, a pasted image, an endless escape sequence."""
+
+BURST_MS: Final = 100
+"""What follows a paste without markers sooner than this belongs to it, except a lone Enter."""
+
+PASTE_OVER: Final = 800
+PASTE_LINES: Final = 3
+"""A piece of more characters (UTF-16 units), or of more lines, is a paste without markers, and may be its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposerRule:
+    """What a program's line editor makes of line breaks (decision data of its profile).
+
+    `line_feed_submits`: LF is another Enter; otherwise it begins a new line. `enter_kept_from`: so many characters
+    (UTF-16 units) in one piece with an Enter make that Enter a line break, and so do several lines in one piece. None:
+    an Enter is an Enter, whatever comes along with it.
+    """
+
+    line_feed_submits: bool = True
+    enter_kept_from: int | None = None
+
+
+PLAIN: Final = ComposerRule()
+
+COMPOSER_RULES: Final[Mapping[str, ComposerRule]] = {
+    "plain": PLAIN,
+    # Measured: 60 characters with their Enter in one write are submitted, 64 stay in the box. Between them is doubt.
+    "agent": ComposerRule(line_feed_submits=False, enter_kept_from=61),
+    # Measured: any text with its Enter in one write stays in the box.
+    "burst": ComposerRule(line_feed_submits=False, enter_kept_from=1),
+}
+"""By the names that profiles use."""
 
 _PASTE_START = "\x1b[200~"
 _PASTE_END = "\x1b[201~"
@@ -62,9 +102,14 @@ _REPORT = re.compile(
     r"\x1b\[(?:<[0-9]{1,10};[0-9]{1,10};[0-9]{1,10}[Mm]|[IO]|\?[0-9]{1,4};[0-9]{1,4}(?:;[0-9]{1,4})?R)"
 )
 
+# What is no typed text: pastes between markers, sequences, keys with Alt, control characters other than line breaks.
+_NOT_TYPED = re.compile(
+    rf"\x1b\[200~(?s:.*?)(?:\x1b\[201~|\Z)|{_CSI.pattern}|{_SS3.pattern}|{_STRING.pattern}"
+    r"|\x1b(?!\x1b)(?s:.)|[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]"
+)
+_LINE_BREAKS = re.compile(r"[\r\n]+")
+
 _CONTROLS = {
-    "\r": Draft.clear,
-    "\n": Draft.clear,
     "\x15": Draft.clear,  # Ctrl+U
     "\x03": Draft.clear,  # Ctrl+C
     "\x7f": Draft.delete_behind,
@@ -75,6 +120,8 @@ _CONTROLS = {
     "\x05": Draft.end,  # Ctrl+E
 }
 
+_BRINGS_BACK = "\x19\x1f"  # Ctrl+Y, Ctrl+_: what was deleted comes back
+
 _CURSOR_KEYS = {"C": Draft.right, "D": Draft.left, "H": Draft.home, "F": Draft.end}  # after CSI or SS3
 _EDIT_KEYS = {"1": Draft.home, "7": Draft.home, "4": Draft.end, "8": Draft.end}  # CSI n ~
 _WORD_KEYS = {"C": Draft.word_right, "D": Draft.word_left}  # CSI 1;m C
@@ -83,14 +130,21 @@ _WORD_KEYS = {"C": Draft.word_right, "D": Draft.word_left}  # CSI 1;m C
 class Composer:
     """The model of one session's input box. Not for what the host itself types."""
 
-    __slots__ = ("_decoder", "_draft", "_held", "_in_paste", "_last_input_at")
+    __slots__ = (
+        *("_burst_at", "_decoder", "_deleted", "_draft", "_held", "_in_paste", "_keeps_enter", "_last_input_at"),
+        "_rule",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, rule: ComposerRule = PLAIN) -> None:
+        self._rule = rule
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._draft = Draft()
         self._held = ""
         self._in_paste = False
         self._last_input_at = 0
+        self._deleted = False  # something was deleted, ever: it may be brought back
+        self._burst_at: int | None = None  # the last piece of a paste without markers
+        self._keeps_enter = False  # the line breaks of the piece that is being read are text
 
     @property
     def pending(self) -> int:
@@ -114,6 +168,7 @@ class Composer:
         if self._held == "\x1b" and self._escape_is_over(text, now):
             text = text[1:]
         self._held = ""
+        self._keeps_enter = self._is_pasted(text, now)
         counted = bool(self._decoder.getstate()[0])
         position = 0
         while position < len(text):
@@ -158,6 +213,7 @@ class Composer:
             "undecoded": self._decoder.getstate()[0].hex(),
             "in_paste": self._in_paste,
             "last_input_at": self._last_input_at,
+            "deleted": self._deleted,
         }
 
     def restore(self, snapshot: object) -> None:
@@ -173,12 +229,32 @@ class Composer:
         self._held = state.held
         self._in_paste = state.in_paste
         self._last_input_at = state.last_input_at
+        self._deleted = state.deleted
+        self._burst_at = None
 
     def _escape_is_over(self, text: str, now: int) -> bool:
         """Whether the lone ESC that `text` begins with was a key, and what follows it stands for itself."""
         # The ESC has moved the clock, and nothing has since. Of a clock that was set back nobody knows how far.
         in_time = 0 <= now - self._last_input_at < ESCAPE_MS
         return not (in_time or self._in_paste or _CSI.match(text) or _STRING.match(text))
+
+    def _is_pasted(self, text: str, now: int) -> bool:
+        """Whether the program takes the line breaks of this piece for a part of its text. Notes where bursts begin."""
+        limit = self._rule.enter_kept_from
+        if limit is None:
+            return False
+        within = self._burst_at is not None and 0 <= now - self._burst_at <= BURST_MS and text != "\r"
+        if within:
+            self._burst_at = now
+            return True
+        if len(text) <= PASTE_OVER and "\r" not in text and "\n" not in text:
+            return False
+        typed = _NOT_TYPED.sub("", text.partition(_PASTE_END)[2] if self._in_paste else text)
+        lines = [line for line in _LINE_BREAKS.split(typed) if line]
+        length = sum(map(utf16_length, lines))
+        if length > PASTE_OVER or len(lines) > PASTE_LINES:
+            self._burst_at = now
+        return length >= limit or len(lines) > 1
 
     def _pasted(self, text: str, position: int) -> int:
         """Read pasted text, where nothing but the end marker has a meaning. Returns where reading goes on."""
@@ -200,9 +276,26 @@ class Composer:
         if character == "\x16":  # Ctrl+V: an image, or a literal character
             self._draft.insert(PLACEHOLDER)
             return
-        edit = _CONTROLS.get(character)
-        if edit:
-            edit(self._draft)
+        if character in "\r\n":
+            self._line_break(character)
+        elif character in _BRINGS_BACK:
+            if self._deleted:
+                self._draft.occupy()
+        elif edit := _CONTROLS.get(character):
+            self._edit(edit)
+
+    def _line_break(self, character: str) -> None:
+        if self._keeps_enter or (character == "\n" and not self._rule.line_feed_submits):
+            self._draft.insert(character)
+        elif self._draft.escaped:
+            self._draft.break_line()
+        else:
+            self._draft.clear()
+
+    def _edit(self, edit: Callable[[Draft], None]) -> None:
+        before = len(self._draft)
+        edit(self._draft)
+        self._deleted = self._deleted or len(self._draft) < before
 
     def _escape(self, text: str, position: int) -> int:
         """Read an escape sequence. Returns where reading goes on."""
@@ -227,7 +320,7 @@ class Composer:
         if following == "\x1b":
             return position + 1
         if following in "\x7f\x08":
-            self._draft.delete_word_behind()
+            self._edit(Draft.delete_word_behind)
         return position + 2
 
     def _csi(self, parameters: str, intermediates: str, final: str) -> None:
@@ -253,7 +346,7 @@ class Composer:
         if parameters == "200":
             self._in_paste = True
         elif parameters.partition(";")[0] == "3":
-            self._draft.delete_ahead()
+            self._edit(Draft.delete_ahead)
         elif parameters in _EDIT_KEYS:
             _EDIT_KEYS[parameters](self._draft)
 
@@ -267,6 +360,7 @@ class _State:
     undecoded: bytes = b""
     in_paste: bool = False
     last_input_at: int = 0
+    deleted: bool = True
 
     @classmethod
     def read(cls, snapshot: object) -> _State:
@@ -278,6 +372,7 @@ class _State:
                 "undecoded": str(undecoded),
                 "in_paste": bool(in_paste),
                 "last_input_at": last_input_at,
+                **others,
             }:
                 state = cls(Draft.restored(draft), held, bytes.fromhex(undecoded), in_paste)
             case _:
@@ -291,4 +386,6 @@ class _State:
         if at is None or at < 0:
             raise ValueError("not an instant")
         state.last_input_at = at
+        # A snapshot of before this was kept says nothing, and a box that counts as unknown may have lost anything.
+        state.deleted = others.get("deleted") is not False
         return state

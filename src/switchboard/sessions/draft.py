@@ -1,8 +1,9 @@
 """What a person's unsubmitted input amounts to: how many code points stand before and behind the cursor.
 
 Theory of operation. Deleting a word needs to know where words end, nothing needs to know which words they are, so the
-text itself is not kept: each side of the cursor is a row of runs (whitespace, word) in text order. A draft therefore
-holds no secrets, and 300 KB of pasted prose cost a few thousand small integers.
+text itself is not kept: each side of the cursor is a row of runs (whitespace, word) in text order. Backslashes are runs
+of their own within a word, because an Enter behind one does not submit. A draft therefore holds no secrets, and 300 KB
+of pasted prose cost a few thousand small integers.
 
 The count may be too high, never too low: doubt resolves to "occupied". Where the runs are not known (more of them than
 `MAX_RUNS`, or a state restored from a snapshot), text is a *blurred* run. Deleting a word out of a blurred run takes
@@ -30,13 +31,17 @@ under a few milliseconds."""
 KEPT_RUNS: Final = 128
 """Runs of one side in a snapshot, which stays under 8 KiB so that it can be stored at every keystroke."""
 
+MAX_WORD_RUNS: Final = 64
+"""Runs that one step over a word looks at. A word with more backslashes than that is no longer known exactly, so that
+steps over it stay cheap."""
+
 MAX_COUNT: Final = 2**53
 """Beyond any text that was ever typed; a larger number in a snapshot is no count."""
 
-_WORD, _SPACE, _BLURRED = 0, 1, 2
+_WORD, _SPACE, _BLURRED, _BACKSLASH = 0, 1, 2, 3
 _KINDS = 4  # a run is the integer `length * _KINDS + kind`
 
-_RUN = re.compile(f"[{WHITESPACE}]+|[^{WHITESPACE}]+")
+_RUN = re.compile(rf"[{WHITESPACE}]+|\\+|[^{WHITESPACE}\\]+")
 
 
 class Draft:
@@ -63,7 +68,7 @@ class Draft:
         self._before.push(_BLURRED, start)
         for run in _RUN.finditer(text, start):
             piece = run.group()
-            self._before.push(_SPACE if piece[0] in WHITESPACE else _WORD, len(piece))
+            self._before.push(_kind(piece[0]), len(piece))
 
     def clear(self) -> None:
         """Everything was submitted or thrown away."""
@@ -76,6 +81,18 @@ class Draft:
         """There is text of which nothing is known: only `clear` empties the draft."""
         self._lose_place()
         self._lost = True
+
+    @property
+    def escaped(self) -> bool:
+        """Whether a backslash is known to stand before the cursor or at the end of the text."""
+        return _BACKSLASH in (self._before.near(), self._after.far())
+
+    def break_line(self) -> None:
+        """Make the backslash of `escaped` a line break."""
+        if self._before.near() != _BACKSLASH:
+            self.end()
+        self._before.take(1)
+        self.insert("\n")
 
     def delete_behind(self) -> None:
         """Delete one code point before the cursor."""
@@ -93,7 +110,13 @@ class Draft:
             return
         if self._before.near() == _SPACE:
             self._before.take(MAX_COUNT)
-        self._before.take(1 if self._before.near() == _BLURRED else MAX_COUNT)
+        if self._before.near() == _BLURRED:
+            self._before.take(1)
+            return
+        for _ in range(MAX_WORD_RUNS):
+            if self._before.near() not in (_WORD, _BACKSLASH):
+                break
+            self._before.take(MAX_COUNT)
 
     def delete_to_end(self) -> None:
         """Delete everything after the cursor."""
@@ -155,9 +178,11 @@ class Draft:
             return
         if source.near() == _SPACE:
             target.push(*source.take(MAX_COUNT))
-        if source.near() == _WORD:
+        for _ in range(MAX_WORD_RUNS):
+            if source.near() not in (_WORD, _BACKSLASH):
+                break
             target.push(*source.take(MAX_COUNT))
-        if source.near() == _BLURRED:
+        if source.near() not in (_SPACE, None):
             self._lose_place()
 
     def _lose_place(self) -> None:
@@ -177,6 +202,12 @@ class Draft:
             self._after.take_over(self._before)
 
 
+def _kind(character: str) -> int:
+    if character in WHITESPACE:
+        return _SPACE
+    return _BACKSLASH if character == "\\" else _WORD
+
+
 class _Side:
     """The text on one side of the cursor: its runs in text order, and the sum of their lengths."""
 
@@ -190,6 +221,10 @@ class _Side:
     def near(self) -> int | None:
         """The kind of the run next to the cursor; None when there is no text."""
         return self._runs[-1 if self._near_right else 0] % _KINDS if self._runs else None
+
+    def far(self) -> int | None:
+        """The kind of the run at the text's end; None when there is no text."""
+        return self._runs[0 if self._near_right else -1] % _KINDS if self._runs else None
 
     def push(self, kind: int, length: int) -> None:
         """Put `length` code points of one kind next to the cursor."""
@@ -262,7 +297,7 @@ class _Side:
             raise ValueError("not a draft's runs")
         for run in runs if self._near_right else reversed(runs):
             number = as_integer(run)
-            if number is None or not _KINDS <= number < MAX_COUNT * _KINDS or number % _KINDS > _BLURRED:
+            if number is None or not _KINDS <= number < MAX_COUNT * _KINDS:
                 raise ValueError("not a draft's run")
             self.push(number % _KINDS, number // _KINDS)
 

@@ -26,9 +26,11 @@ from switchboard.common.clock import Clock, sleep_until
 from switchboard.common.facts import Facts
 from switchboard.common.writing import NOT_READING, Check, WriteRefused
 from switchboard.sessions.composer import Composer
+from switchboard.sessions.input_run import InputRun
 
 MAX_QUEUED = 1024 * 1024
-"""Keystrokes (or a paste) waiting for a terminal that does not read, in bytes; more is refused, not lost silently."""
+"""Keystrokes (or a paste) waiting for a terminal that does not read, in bytes; more is refused, not lost silently.
+Only the end of a paste that has begun comes on top of it."""
 
 JOINED_BYTES = 64 * 1024
 """Keystrokes that wait are joined up to so many bytes: a million of them, kept one by one, would take 200 MB."""
@@ -93,15 +95,30 @@ class Gate:
         """Whether this line's text was left in the box for people to deal with."""
         self._mutex = asyncio.Lock()
 
-    def people(self, data: bytes) -> bool:
-        """Take keystrokes. Returns False, and takes nothing, when too much is waiting already."""
-        if self._queued + len(self._held) + len(data) > MAX_QUEUED or self._owner.may_write() is not None:
+    def people(self, data: bytes, run: InputRun | None = None, *, more: bool = False) -> bool:
+        """Take keystrokes. False: not, because too much is waiting already or nothing may be written.
+
+        `run`: what they belong to, of which nothing more is taken then; `more`: its next piece is still to come.
+        """
+        if self._owner.may_write() is not None:
             return False
+        room = MAX_QUEUED - self._queued - len(self._held)
+        taken = (run or InputRun()).take(data, room, self._clock.now(), more=more)
+        self._take(taken)
+        return taken is data
+
+    def leave(self, run: InputRun) -> None:
+        """Nothing more of this run will come: a paste that has begun ends here."""
+        if self._owner.may_write() is None:
+            self._take(run.leave())
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            return
         if self._typed is not None:
             self._held += data
         else:
             self._let_through(data)
-        return True
 
     def _let_through(self, data: bytes) -> None:
         self._composer.feed(data, self._clock.now())

@@ -18,8 +18,9 @@ from switchboard.common.facts import CliStatus, Facts, TurnEvidence, Typing
 from switchboard.common.feed import Feed
 from switchboard.common.writing import EXITED
 from switchboard.sessions.activity import TITLE_RULES
-from switchboard.sessions.composer import Composer
+from switchboard.sessions.composer import COMPOSER_RULES, Composer
 from switchboard.sessions.gate import Gate, GateLine
+from switchboard.sessions.input_run import InputRun
 from switchboard.sessions.keeper.ring import LabelTooLongError, Ring
 from switchboard.sessions.keeper_client import ExitReport, Holding
 from switchboard.sessions.labels import Label, encode_label
@@ -60,11 +61,10 @@ class Session:
         self._hooks = hooks
         self._clock = clock
         self.screen = Screen(TITLE_RULES[profile.title_rule])
-        self._composer = Composer()
+        self._composer = Composer(COMPOSER_RULES[profile.composer_rule])
         if adopted:
             self._take_up(clock.now())
-        # A label that names the CLI's own process says that an earlier host has seen its descriptor.
-        starting = profile.publishes and label.writer is None
+        starting = profile.publishes and not label.reported
         self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._composer.view(), starting=starting))
         self._pty = Pty(holding.master, holding.ring, self._printed, self._hung_up)
         self._gate = Gate(self._pty, self, self._composer, clock)
@@ -217,9 +217,16 @@ class Session:
 
     # --- what pages do ---
 
-    def type(self, data: bytes) -> bool:
-        """Take a person's keystrokes. False: not taken (too much is waiting, or the session has ended)."""
-        return self._gate.people(data)
+    def type(self, data: bytes, run: InputRun | None = None, *, more: bool = False) -> bool:
+        """Take a person's keystrokes. False: not all (too much is waiting, or the session has ended).
+
+        `run`: what that page has typed here, and it says what to tell of it; `more`: the next piece belongs to this.
+        """
+        return self._gate.people(data, run, more=more)
+
+    def left(self, run: InputRun) -> None:
+        """The page that typed this has gone."""
+        self._gate.leave(run)
 
     def resize(self, columns: int, rows: int) -> None:
         """Set the terminal's size in cells."""
@@ -250,8 +257,19 @@ class Session:
 
     def observed_status(self, status: CliStatus | None) -> None:
         """The descriptor says this now; None: there is none."""
+        starting = self.facts.value.starting and (status is None or status.status is None)
+        self._observed(status, starting=starting)
+
+    def observed_silence(self) -> None:
+        """Its CLI has had a descriptor for so long that no status is to be expected of it any more."""
+        self._observed(self.facts.value.status, starting=False)
+
+    def _observed(self, status: CliStatus | None, *, starting: bool) -> None:
         facts = self.facts.value
-        self.facts.publish(replace(facts, status=status, starting=facts.starting and status is None))
+        if facts.starting and not starting:
+            self.label.reported = True
+            self._save()
+        self.facts.publish(replace(facts, status=status, starting=starting))
         self._hooks.changed(self)
 
     def observed_writer(self, pid: int, start: str) -> None:

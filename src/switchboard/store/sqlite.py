@@ -19,6 +19,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from switchboard.store.full_disk import is_full
 from switchboard.store.records import HIDDEN_KINDS, HiddenKind, LaunchRecord, ProjectRecord, WorkingSetEntry
 
 VERSION = 2
@@ -227,6 +228,11 @@ class Store:
         self._connection.execute(f"pragma user_version = {VERSION}")
 
     def _error(self, error: Exception) -> StoreError:
+        if is_full(self._path, error):
+            return StoreError(
+                f"the database {self._path} cannot be used: its disk is full. "
+                "Sessions are not affected; make room there"
+            )
         return StoreError(
             f"the database {self._path} cannot be used: {error}. Sessions are not affected; move the file away to "
             "start with a new one (it holds names, settings and the list of projects)"

@@ -51,6 +51,12 @@ class Intake:
         self._desk = desk
         self._patience: Patience | None = None
         self._changed: asyncio.Future[None] | None = None
+        self._identity = spool.identity(name)
+
+    def is_replaced(self) -> bool:
+        """Whether another file stands there than the one that was offered, or seen here the last time."""
+        before, self._identity = self._identity, self._spool.identity(self._name)
+        return before is not None and self._identity not in (before, None)
 
     def note(self, event: FolderEvent) -> None:
         """Something happened to the file."""

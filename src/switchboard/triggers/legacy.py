@@ -11,7 +11,7 @@ from switchboard.delivery.desk import Desk
 from switchboard.delivery.port import Target, Terminals
 from switchboard.delivery.record import Halt, StepRecord
 from switchboard.delivery.submission import Submitted
-from switchboard.delivery.typable import acts_as_key
+from switchboard.delivery.typable import untypable
 from switchboard.triggers.fifo import SessionFifo, Ticket
 from switchboard.triggers.journal import Unanswered
 from switchboard.triggers.legacy_chain import ChainDelivery
@@ -106,8 +106,9 @@ class LegacyAction:
         self._held.enter_context(self._working(target))
         if request.chain:
             self._chain = ChainDelivery(request, self._terminals, target, self._desk)
-        if any(acts_as_key(text) for text in request.texts):
-            return self.broken_off(reasons.KEYS_IN_TEXT)
+        refusal = next((why for text in request.texts if (why := untypable(text, target.typing))), None)
+        if refusal is not None:
+            return self.broken_off(refusal)
         if self._chain is not None:
             return await self._chain.run()
         return await SingleDelivery(request, target, self._desk, self._record).run()

@@ -100,7 +100,7 @@ class Outlet:
 
     def published(self, stem: str) -> None:
         """A result has come into its place: an older one that is kept must not replace it."""
-        if self._kept and self._kept.pop(stem, None) is not None:
+        if self._kept and self._replaced(stem):
             self._tell_kept()
 
     def is_stuck(self) -> bool:
@@ -121,7 +121,7 @@ class Outlet:
 
     def keep(self, stem: str, data: bytes, failure: OSError) -> None:
         """Keep a result that only its own place refuses."""
-        self._kept.pop(stem, None)
+        self._replaced(stem)
         if len(self._kept) >= MAX_KEPT:
             self._lost(next(iter(self._kept)))
         self._kept[stem] = data, failure.strerror or str(failure)
@@ -198,6 +198,13 @@ class Outlet:
         except OSError as error:
             return error
         return None
+
+    def _replaced(self, stem: str) -> bool:
+        """The name has a newer result: whether one was kept for it, which nobody will read now."""
+        if self._kept.pop(stem, None) is None:
+            return False
+        self._say.warning(f"{stem!r}: an earlier result of that name is lost, it was used again; this log has both")
+        return True
 
     def _lost(self, stem: str) -> None:
         _, failure = self._kept.pop(stem)

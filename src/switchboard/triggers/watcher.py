@@ -16,13 +16,13 @@ from typing import Self
 
 from switchboard.common.clock import Clock
 from switchboard.common.facts import Log
-from switchboard.common.folder_watch import FolderEvent, FolderWatcher, Rescan, Watch, open_folder_watcher
-from switchboard.common.portable_watch import PortableWatcher
+from switchboard.common.folder_watch import FolderEvent, FolderWatcher, Rescan
 from switchboard.common.settings import TriggerSettings
 from switchboard.common.system_clock import SystemClock
 from switchboard.delivery.desk import Desk
 from switchboard.delivery.port import Terminals
-from switchboard.triggers.admission import REQUEST_SUFFIX, Admission, Offer, is_request_name
+from switchboard.triggers.admission import Admission, Offer, is_request_name
+from switchboard.triggers.entrance import Entrance
 from switchboard.triggers.handler import RequestHandler
 from switchboard.triggers.intake import Intake
 from switchboard.triggers.journal import Journal
@@ -31,7 +31,7 @@ from switchboard.triggers.outlet import Outlet
 from switchboard.triggers.partial import Arrival
 from switchboard.triggers.progress import Observer
 from switchboard.triggers.say import Problems, Reporter, Silent
-from switchboard.triggers.spool import Spool, SpoolError
+from switchboard.triggers.spool import Spool
 
 CLOSE_GRACE_S = 2.0
 """So long may deliveries take to end by themselves when the watcher closes: waits end at once, a text that is out gets
@@ -72,9 +72,7 @@ class TriggerWatcher:
         self._handler = RequestHandler(
             terminals, self._spool, self._admission, self._desk, self._say, self._outlet, observe, journal, house
         )
-        self._shared = watcher
-        self._own: FolderWatcher | None = None
-        self._watch: Watch | None = None
+        self._entrance = Entrance(self._spool, self._desk.clock, self._say, self._problems, watcher)
         self._intakes: dict[str, Intake] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -92,29 +90,14 @@ class TriggerWatcher:
         return self._spool.folder
 
     def start(self) -> None:
-        """Begin. When the folder cannot be had, this says so in the log and in `problem`, and does nothing more."""
-        try:
-            self._spool.prepare()
-            if self._shared is None:
-                self._own = open_folder_watcher(self._say)
-            watcher = self._shared or self._own
-            assert watcher is not None
-            self._watch = watcher.watch(self._spool.folder, self._on_event, suffix=REQUEST_SUFFIX)
-        except SpoolError as error:
-            self._cannot_start(str(error))
-            return
-        except OSError as error:
-            self._cannot_start(f"the triggers folder {self._spool.folder} cannot be watched: {error.strerror or error}")
-            return
-        self._say.info(f"watching {self._spool.folder}")
+        """Begin, or once the folder can be used: until then the log and `problem` say what is in the way."""
+        self._entrance.open(self._on_event, self._opened)
+
+    def _opened(self) -> None:
         found = self._scan()
         if found is not None:
             # Also what cannot be begun yet (results cannot be published) is what was left.
             self._handler.settle_all_but(found)
-
-    def _cannot_start(self, problem: str) -> None:
-        self._say.error(problem)
-        self._problems.set("folder", problem)
 
     async def close(self, grace_s: float | None = None) -> None:
         """End: nothing new is begun, what waits to be written is answered, a text that is out gets its Enter.
@@ -122,9 +105,7 @@ class TriggerWatcher:
         What has not ended after `grace_s` seconds (default `CLOSE_GRACE_S`) is cancelled, and answered so. Requests
         that were not begun stay in the folder, for the next start. Harmless when repeated.
         """
-        if self._watch is not None:
-            self._watch.close()
-            self._watch = None
+        self._entrance.close()
         self._admission.close()
         self._desk.stop.request()
         self._handler.close()
@@ -136,9 +117,7 @@ class TriggerWatcher:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._outlet.close()
-        if self._own is not None:
-            await self._own.aclose()
-            self._own = None
+        await self._entrance.aclose()
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -157,9 +136,13 @@ class TriggerWatcher:
         if event.kind == "gone":
             self._outlet.gone(event.name)
         if intake is not None:
+            if event.how == "moved" and event.kind == "appeared" and intake.is_replaced():
+                self._say.warning(
+                    f"{event.name!r} was replaced before it was answered: only one of these is carried out"
+                )
             intake.note(event)
         elif event.kind == "appeared" and is_request_name(event.name):
-            arrival = Arrival(tells_all=self._tells_all())
+            arrival = Arrival(tells_all=self._entrance.tells_all)
             arrival.note(event.how)
             self._offer(event.name, arrival)
 
@@ -175,10 +158,6 @@ class TriggerWatcher:
             if name not in self._intakes:
                 self._offer(name, Arrival())
         return found
-
-    def _tells_all(self) -> bool:
-        """A watcher that compares listings misses writes between two of them."""
-        return not isinstance(self._shared or self._own, PortableWatcher)
 
     def _offer(self, name: str, arrival: Arrival) -> None:
         if not self._outlet.takes(name) or (self._outlet.blocked and not self._outlet.is_open()):

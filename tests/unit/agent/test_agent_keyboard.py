@@ -49,9 +49,23 @@ def test_keys(key: str, situation: Situation, deed: Deed) -> None:
     assert Keyboard().pressed((key,), situation, 1000)[1] is deed
 
 
-def test_a_key_with_alt_edits() -> None:
-    assert Keyboard().pressed(("escape", "b"), BUSY_TEXT, 0)[1] is Deed.EDIT
-    assert Keyboard().pressed(("escape", "b"), DIALOG, 0)[1] is Deed.NOTHING
+@pytest.mark.parametrize("key", ["b", "f", "d", "c-h", "delete", "left", "right"])
+def test_a_key_with_alt_edits(key: str) -> None:
+    assert Keyboard().pressed(("escape", key), BUSY_TEXT, 0)[1] is Deed.EDIT
+    assert Keyboard().pressed(("escape", key), DIALOG, 0)[1] is Deed.NOTHING
+
+
+@pytest.mark.parametrize("key", ["x", "é", ".", "1", "y", "#", "_", "c-y", "c-i", "c-c", "insert", "up"])
+def test_any_other_key_with_alt_does_nothing(key: str) -> None:
+    """The line editor would insert the character, or a word of an earlier prompt."""
+    for situation in (EMPTY, TEXT, BUSY_TEXT, DIALOG):
+        assert Keyboard().pressed(("escape", key), situation, 0)[1] is Deed.NOTHING
+
+
+def test_a_key_with_alt_is_no_half_of_escape_twice() -> None:
+    keyboard, _ = Keyboard().pressed(("escape",), TEXT, 0)
+    keyboard, _ = keyboard.pressed(("escape", "x"), TEXT, 1)
+    assert keyboard.pressed(("escape",), TEXT, 2)[1] is Deed.NOTHING
 
 
 def deeds(*keys: tuple[str, int], situation: Situation) -> list[Deed]:

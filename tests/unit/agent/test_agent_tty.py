@@ -117,10 +117,23 @@ async def test_a_character_that_is_cut_is_put_together(pair: Pair) -> None:
 
 async def test_reading_slowly(pair: Pair) -> None:
     Terminal(pair.slave, pair.slave).enter()
-    reader = TerminalReader(pair.slave, lambda: 0)
-    reader.slow_down(1)
+    reader = TerminalReader(pair.slave, lambda: 0, lambda: 1)
     pair.send(b"x" * 200)
     reader.start()
     await pair.attach(reader)
     assert [len((await pair.read())[0]) for _ in range(4)] == [64, 64, 64, 8]
+    await pair.hang_up()
+
+
+async def test_reading_slowly_from_now_on_and_no_longer(pair: Pair) -> None:
+    """The very next read is a small one, although the reader was waiting for it already."""
+    Terminal(pair.slave, pair.slave).enter()
+    slow = [0]
+    reader = TerminalReader(pair.slave, lambda: 0, lambda: slow[0])
+    reader.start()
+    await pair.attach(reader)
+    for ms, sizes in ((0, [200]), (1, [64, 64, 64, 8]), (0, [200])):
+        slow[0] = ms
+        pair.send(b"x" * 200)
+        assert [len((await pair.read())[0]) for _ in sizes] == sizes
     await pair.hang_up()

@@ -25,7 +25,7 @@ INFO = SessionInfo("the-id", "open", "agent", "starting", handle=3)
 
 @pytest.fixture(autouse=True)
 def _signals_are_as_before() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.getsignal(number) for number in module.SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -123,6 +123,43 @@ def test_a_signal_ends_the_tour_and_leaves_nothing(
     assert not tour.folder.exists()
 
 
+def test_ctrl_c_says_that_it_cleans_up_and_a_second_one_does_not_end_that(
+    tour: Tour, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def interrupted(_host: _Host) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return "not reached"
+
+    def slow_end(host: _Host) -> None:
+        for number in module.SIGNALS:
+            os.kill(os.getpid(), number)
+        tour._note("end", host)
+
+    monkeypatch.setattr(module, "_tour", interrupted)
+    monkeypatch.setattr(_Host, "end", slow_end)
+    before = [signal.getsignal(number) for number in module.SIGNALS]
+    with pytest.raises(KeyboardInterrupt):
+        main([])
+    assert tour.done == ["start", "end"]
+    assert tour.folder is not None
+    assert not tour.folder.exists()
+    assert capsys.readouterr().err == "\nswitchboard demo: cleaning up, a moment ...\n"
+    assert [signal.getsignal(number) for number in module.SIGNALS] == before
+
+
+def test_the_last_cleaning_up_is_not_interrupted_either(tour: Tour, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted_end(host: _Host) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        tour._note("end", host)
+
+    monkeypatch.setattr(_Host, "end", interrupted_end)
+    assert main([]) == 0
+    assert tour.folder is not None
+    assert not tour.folder.exists()
+
+
 # --- the tour's host ----------------------------------------------------------------------------------------------
 
 PROGRAM = """#!/bin/sh
@@ -195,6 +232,34 @@ def test_a_host_that_does_not_end_by_itself_is_ended(machine: Machine, monkeypat
     machine.host.end()
     assert machine.ran() == ["up --no-open", "down --sessions"]
     assert process.returncode == -signal.SIGTERM
+
+
+def test_a_host_that_cannot_be_told_is_ended_at_once(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has not finished starting: waiting for it to end by itself would be in vain."""
+    (machine.root / "python").write_text(PROGRAM.replace("down) ", "down) exit 1; "))
+    machine.host.start()
+    process = machine.host._process
+    assert process is not None
+    waits: list[float | None] = []
+    wait = process.wait
+    monkeypatch.setattr(process, "wait", lambda timeout=None: (waits.append(timeout), wait(timeout))[1])
+    machine.host.end()
+    assert waits == [module.TERM_SECONDS, None]
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_a_host_that_ignores_everything_is_killed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine.root / "python").write_text(
+        PROGRAM.replace("down) ", "down) exit 1; ").replace("exec sleep 600", "trap '' TERM && sleep 600")
+    )
+    machine.host.start()
+    process = machine.host._process
+    assert process is not None
+    monkeypatch.setattr(module, "TERM_SECONDS", 0.2)
+    os.killpg(process.pid, 0)  # its shell and what that started are a group of their own
+    machine.host.end()
+    assert process.returncode == -signal.SIGKILL
+    os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_a_host_that_does_not_start_is_said(machine: Machine) -> None:

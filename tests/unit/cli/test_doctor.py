@@ -17,6 +17,7 @@ from tests.unit.sessions.test_keeper_start import hold, stop
 from switchboard import __version__
 from switchboard.cli import doctor
 from switchboard.cli.doctor import Finding, examine, main
+from switchboard.host.instance import HostRecord, Instance
 from switchboard.page.local_client import HostSilent
 from switchboard.page.messages import Listing, ListSessions, Problem, SessionInfo
 
@@ -223,6 +224,45 @@ def test_a_socket_that_a_killed_host_has_left(machine: Machine) -> None:
         left.bind(str(machine.data / "run" / "host.sock"))
     (said,) = machine.finds("Host")
     assert (said.level, said.remedy) == ("note", "switchboard up")
+
+
+@pytest.fixture
+def running(machine: Machine) -> Iterator[HostRecord]:
+    """A host that holds its data directory, with something in the way of triggers, and no socket."""
+    instance = Instance(str(machine.data))
+    instance.acquire()
+    record = HostRecord(os.getpid(), "u", 1, "v", problem="the triggers folder cannot be watched")
+    instance.publish(record)
+    instance.state(record.problem)
+    yield record
+    instance.release()
+
+
+def test_a_host_whose_socket_was_deleted(machine: Machine, running: HostRecord) -> None:
+    (said,) = machine.finds("Host")
+    assert said.level == "problem"
+    assert f"(process {running.pid}) runs, but its socket {machine.data}/run/host.sock is not there" in said.text
+    assert f"`kill {running.pid}`" in said.text
+
+
+def test_what_the_running_host_says_is_in_the_way_of_triggers(machine: Machine, running: HostRecord) -> None:
+    machine.make(machine.triggers)
+    (said,) = machine.finds("Triggers: the running host")
+    assert said.level == "problem"
+    assert said.text.endswith(f"(process {running.pid}) says: the triggers folder cannot be watched")
+
+
+def test_what_is_seen_from_here_is_not_said_twice(machine: Machine, running: HostRecord) -> None:
+    machine.triggers.write_text("")
+    assert machine.finds("Triggers: the running host") == []
+    assert [said.level for said in machine.finds("Trigger folder")] == ["problem"]
+
+
+def test_what_a_killed_host_has_said_counts_no_more(machine: Machine, running: HostRecord) -> None:
+    text = (machine.data / "host.json").read_text().replace(str(running.pid), str(2**22 + 1))
+    (machine.data / "host.json").write_text(text)
+    (machine.data / "run" / "host.sock").write_text("")
+    assert machine.finds("Triggers: the running host") == []
 
 
 @pytest.mark.parametrize("errno", [13, 1])

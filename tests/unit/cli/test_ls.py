@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.answering import answering_host
 
 from switchboard.cli.ls import main, table
+from switchboard.host.instance import HostRecord, Instance
 from switchboard.page.messages import Listing, ListSessions, Problem, SessionInfo
 
 OPEN = SessionInfo(
@@ -150,3 +152,14 @@ def test_a_hostile_folder_name_reaches_no_terminal() -> None:
     session = SessionInfo("id", "closed", "claude", "closed", project="/a/ev\x1b]0;pwn\x07il\nline\u202e")
     (_, row) = table([session])
     assert row.isprintable()
+
+
+def test_a_host_whose_socket_was_deleted_is_no_missing_host(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    instance = Instance(str(data))
+    instance.acquire()
+    instance.publish(HostRecord(os.getpid(), "u", 1, "v"))
+    assert main([]) == 1
+    said = capsys.readouterr().err
+    assert f"the host (process {os.getpid()}) runs, but its socket {data}/run/host.sock is not there" in said
+    assert "sessions go on" in said
+    instance.release()

@@ -91,6 +91,47 @@ def test_the_version_is_printed(tmp_path: Path) -> None:
     assert run("", "--version", folder=tmp_path).stdout == f"switchboard {__version__}\n".encode()
 
 
+@pytest.mark.parametrize("streams", ["2>/dev/full", ">/dev/full 2>/dev/full"])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("send", "s", "x", "--bound", "1.2"), 4),  # also its note that it waits
+        (("send", "s", "x", "--no-wait"), 4),
+        (("send", "s"), 2),
+        (("result", "nosuch"), 4),
+        (("ls",), 1),
+        (("nonesuch",), 2),
+    ],
+    ids=["no result in time", "not waited for", "usage", "no result", "no host", "no command"],
+)
+def test_errors_that_cannot_be_printed_change_no_exit_code(
+    arguments: tuple[str, ...], code: int, streams: str, tmp_path: Path
+) -> None:
+    (tmp_path / "triggers" / "processed").mkdir(parents=True)
+    expected = 0 if "--no-wait" in arguments and not streams.startswith(">") else code
+    done = run(streams, *arguments, folder=tmp_path, SWITCHBOARD_TRIGGERS_DIR=str(tmp_path / "triggers"))
+    assert (done.returncode, done.stderr) == (expected, b"")
+
+
+def test_a_result_that_nobody_can_read_keeps_its_exit_code(tmp_path: Path) -> None:
+    results = tmp_path / "triggers" / "processed"
+    results.mkdir(parents=True)
+    for name, ok, code in (("a", "true", 0), ("b", "false", 3)):
+        (results / f"{name}.result.json").write_text(f'{{"ok": {ok}, "wrote": true}}')
+        done = run(
+            ">/dev/full 2>/dev/full",
+            "result",
+            name,
+            folder=tmp_path,
+            SWITCHBOARD_TRIGGERS_DIR=str(tmp_path / "triggers"),
+        )
+        assert done.returncode == code
+
+
+def test_what_is_said_on_standard_error_arrives(tmp_path: Path) -> None:
+    assert run("", "ls", folder=tmp_path).stderr.startswith(b"switchboard: no host is running")
+
+
 # --- by hand ------------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 import uuid
 from pathlib import Path
@@ -279,6 +280,19 @@ def test_without_a_result_the_request_stays_and_is_said_to(rig: Rig, capsys: pyt
     assert printed.out == ""
     assert printed.err == (
         f"switchboard send: no result within 0.001 s. {stays(rig)}. Is a host running (`switchboard doctor`)?\n"
+    )
+    assert rig.request()["command"] == "x"
+
+
+def test_while_results_have_no_folder_the_request_stays_and_nothing_is_uncertain(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(rig.folder / "processed")
+    (rig.folder / "processed").write_text("")
+    assert main(["s", "x", "--bound", "0.001"]) == 4
+    assert capsys.readouterr().err == (
+        f"switchboard send: no result within 0.001 s. {stays(rig)}. {rig.folder}/processed is no folder, so no result "
+        "can be published: move it away, then a host goes on by itself\n"
     )
     assert rig.request()["command"] == "x"
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -17,6 +18,7 @@ from switchboard.cli.triggers import (
     read_result,
     result_path,
     wait_result,
+    what_helps,
     write_trigger,
 )
 
@@ -58,6 +60,24 @@ def test_a_result_is_read_once_it_is_there(tmp_path: Path) -> None:
     path = Path(result_path(str(tmp_path), "a"))
     path.write_text('{"ok":true}')
     assert wait_result(str(tmp_path), "a", 0.0, quiet=True) == {"ok": True}
+
+
+def test_results_that_have_no_folder_are_none_yet_and_one_is_seen_once_they_have(tmp_path: Path) -> None:
+    processed = tmp_path / "processed"
+    processed.write_text("")
+    assert read_result(str(tmp_path), "a") is None
+    assert what_helps(str(tmp_path)).startswith(f"{processed} is no folder")
+
+    def mend() -> None:
+        processed.unlink()
+        processed.mkdir()
+        Path(result_path(str(tmp_path), "a")).write_text('{"ok":true}')
+
+    mending = threading.Timer(0.3, mend)
+    mending.start()
+    assert wait_result(str(tmp_path), "a", 20, quiet=True) == {"ok": True}
+    mending.join()
+    assert what_helps(str(tmp_path)) == "Is a host running (`switchboard doctor`)?"
 
 
 @pytest.mark.parametrize(

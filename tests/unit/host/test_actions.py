@@ -331,6 +331,29 @@ async def test_a_session_that_runs_elsewhere(rig: Rig, mode: str) -> None:
     assert (await rig.open(mode, session_id=ID, force=True)).ok
 
 
+@pytest.mark.parametrize("how", ["ended", "a zombie", "its number is another's"])
+async def test_a_session_that_was_killed_a_moment_ago_runs_nowhere(rig: Rig, how: str) -> None:
+    """Its descriptor stays, and the reader may have looked at the process just before."""
+    rig.publish(500)
+    rig.record()
+    await rig.clock.settle()
+    if how == "ended":
+        rig.processes.end(500)
+    else:
+        rig.processes.add(500, state="Z" if how == "a zombie" else "S", start="1000" if how == "a zombie" else "2000")
+    assert (await rig.open("resume", session_id=ID)).ok
+
+
+async def test_another_process_with_the_session_counts_when_the_first_was_killed(rig: Rig) -> None:
+    rig.publish(500)
+    rig.publish(501, cwd="/srv/theirs")
+    rig.record()
+    await rig.clock.settle()
+    rig.processes.end(500)
+    done = await rig.open("resume", session_id=ID)
+    assert refused(done) == ("session live elsewhere", "process 501 has it open in /srv/theirs")
+
+
 async def test_a_session_that_runs_at_an_unknown_place(rig: Rig) -> None:
     rig.publish(500)
     await rig.clock.settle()
@@ -666,12 +689,14 @@ async def test_hosted_sessions_come_first_and_the_newest_of_each_kind_first(rig:
     )
 
 
-async def test_an_open_session_is_listed_once_and_an_ended_one_can_be_resumed(rig: Rig) -> None:
+async def test_a_conversation_is_listed_once_whether_its_terminal_is_open_or_ended(rig: Rig) -> None:
     rig.record()
     session = await rig.session(mode="resume", session_id=ID)
     assert [info.state for info in await rig.actions.listing(50)] == ["open"]
     rig.home.keeper.exits(session.handle)
-    assert [info.state for info in await rig.actions.listing(50)] == ["exited", "closed"]
+    assert [info.state for info in await rig.actions.listing(50)] == ["exited"]
+    await rig.actions.stop(StopSession(1, session.handle))
+    assert [info.state for info in await rig.actions.listing(50)] == ["closed"]
 
 
 @pytest.mark.parametrize(("closed", "count"), [(0, 0), (1, 1), (2, 2), (50, 3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ from tests.support.pages import Doings, a_broker
 from tests.support.sessions import SECONDS, House, ListLog, Stand, hosted, house, make_label, until
 
 from switchboard import __version__
+from switchboard.clis.process_end import watch_end
 from switchboard.common.facts import CompactBoundary, PromptEntry, TurnEvidence
 from switchboard.common.frames import TEXT, FrameReader, encode_frame
 from switchboard.host import closing as closing_module
@@ -369,6 +371,46 @@ async def test_a_port_that_is_taken_is_said(root: Path) -> None:
     assert said.endswith("; choose another --port")
 
 
+async def test_a_full_disk_is_named_and_no_other_port(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    static = root / "static"
+    static.mkdir()
+    (static / "index.html").write_text("<!doctype html>")
+    from switchboard.page import web_server
+
+    @asynccontextmanager
+    async def full(*_: object) -> AsyncIterator[None]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        yield
+
+    monkeypatch.setattr(web_server, "web_server", full)
+    (said,) = await Running(root, web=WebConfig(static, "127.0.0.1", None)).fails()
+    assert said == (
+        "the browser page cannot be served: No space left on device; "
+        "make room on the disk of the data directory (SWITCHBOARD_DATA_DIR)"
+    )
+
+
+async def test_what_is_in_the_way_of_triggers_stands_in_host_json_while_it_lasts(root: Path) -> None:
+    (root / "triggers").write_text("")
+    host = Running(root)
+    await host.record()
+    problem = (read_record(str(host.data)) or pytest.fail("no record")).problem
+    assert "cannot be made (File exists)" in (problem or "")
+    (root / "triggers").unlink()
+    await until(lambda: (read_record(str(host.data)) or pytest.fail("no record")).problem is None, "the remedy")
+    await host.ends()
+
+
+async def test_a_socket_that_is_deleted_comes_back(root: Path) -> None:
+    host = Running(root)
+    await host.record()
+    path = host.data / "run" / "host.sock"
+    path.unlink()
+    await until(path.exists, "the socket")
+    await host.is_told_to_end()
+    assert not path.exists()
+
+
 async def test_a_cli_that_cannot_be_followed_is_said_and_the_others_are(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,8 +444,8 @@ class Rig:
         env = {"SWITCHBOARD_AGENT_HOME": str(root / "agent")}
         transcripts = TranscriptService(self.watcher, env, home.log)
         home.registry.transcripts = transcripts.follow
-        binding = StatusBinding(home.registry, {}, FakeProcesses(root / "proc").door())
-        self.parts = _Parts(home.registry, binding, transcripts, self.hub, home.clock, home.log)
+        binding = StatusBinding(home.registry, {}, FakeProcesses(root / "proc").door(), home.clock, watch_end)
+        self.parts = _Parts(home.registry, binding, transcripts, self.hub, home.clock, home.log, self.watcher)
         self.notices: list[messages.HostMessage] = []
         self.hub.broadcast = self.notices.append  # type: ignore[method-assign]  # pages are not what is tested here
 

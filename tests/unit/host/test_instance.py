@@ -10,12 +10,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 
-from switchboard.host.instance import HostRecord, Instance, StartError, own_folder, read_record, runtime_folder_of
+from switchboard.host.instance import (
+    HostRecord,
+    Instance,
+    StartError,
+    living_host,
+    no_room,
+    own_folder,
+    read_record,
+    runtime_folder_of,
+)
 
 WHAT = "the folder"
 RECORD = HostRecord(4242, "http://127.0.0.1:7777", 1_800_000_000_000, "1.2.3")
@@ -304,6 +314,89 @@ def test_what_is_published_is_its_owners_alone_and_complete(tmp_path: Path) -> N
     assert sorted(os.listdir(tmp_path)) == ["host.json", "host.lock", "run"]
     instance.release()
     assert sorted(os.listdir(tmp_path)) == ["host.lock", "run"]
+
+
+def test_what_is_in_the_way_of_triggers_is_published_and_withdrawn(tmp_path: Path) -> None:
+    instance = Instance(str(tmp_path))
+    instance.acquire()
+    instance.state("early")
+    assert read_record(str(tmp_path)) is None, "nobody is told of a host that is not ready"
+    instance.publish(RECORD)
+    assert read_record(str(tmp_path)) == replace(RECORD, problem="early")
+    instance.state("later")
+    assert read_record(str(tmp_path)) == replace(RECORD, problem="later")
+    instance.state(None)
+    assert read_record(str(tmp_path)) == RECORD
+    instance.release()
+    instance.state("too late")
+    assert read_record(str(tmp_path)) is None
+
+
+def test_a_problem_that_cannot_be_written_harms_nobody(tmp_path: Path) -> None:
+    instance = Instance(str(tmp_path))
+    instance.acquire()
+    instance.publish(RECORD)
+    (tmp_path / "host.json").unlink()
+    (tmp_path / "host.json").mkdir()
+    instance.state("a problem")
+    (tmp_path / "host.json").rmdir()
+    instance.release()
+
+
+# --- a host without its socket ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pid", "locked", "found"),
+    [
+        (os.getpid(), True, True),
+        (os.getpid(), False, False),  # the number is somebody else's by now
+        (2**22 + 1, True, False),
+        (10**30, True, False),
+        (None, True, False),
+    ],
+    ids=["a host", "a number used again", "no process", "no number of a process", "nothing published"],
+)
+def test_a_host_that_runs_without_its_socket(tmp_path: Path, pid: int | None, locked: bool, found: bool) -> None:
+    instance = Instance(str(tmp_path))
+    instance.acquire()
+    if pid is not None:
+        instance.publish(replace(RECORD, pid=pid))
+    text = (tmp_path / "host.json").read_text() if pid is not None else ""
+    if not locked:
+        instance.release()
+        (tmp_path / "host.json").write_text(text)
+    before = set(os.listdir("/proc/self/fd"))
+    assert living_host(str(tmp_path)) == (pid if found else None)
+    assert set(os.listdir("/proc/self/fd")) == before
+    instance.release()
+
+
+def test_no_data_directory_is_no_host(tmp_path: Path) -> None:
+    assert living_host(str(tmp_path / "nowhere")) is None
+
+
+# --- room ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "full"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EADDRINUSE, False), (None, False)]
+)
+def test_a_full_disk_needs_room(number: int | None, full: bool) -> None:
+    error = OSError("x") if number is None else OSError(number, "x")
+    assert ("make room" in no_room(error)) is full
+
+
+def test_a_lock_that_finds_no_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = Instance(str(tmp_path))
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(StartError, match="No space left on device; make room") as refused:
+        instance.acquire()
+    assert "move it away" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

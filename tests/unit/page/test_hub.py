@@ -45,6 +45,7 @@ from switchboard.page.messages import (
     TriggerActivity,
     Welcome,
 )
+from switchboard.sessions import gate
 from switchboard.sessions.session import Session
 
 
@@ -180,14 +181,14 @@ async def test_who_says_nothing_is_not_waited_for(rig: Rig, monkeypatch: pytest.
     monkeypatch.setattr(module, "PONG_MS", 0)
     page = await rig.dial()
     await page.serving
-    assert page.sent == [Problem("no hello came")]
+    assert page.sent == [Problem("no hello came", "passing")]
 
 
 async def test_the_number_of_pages_is_bounded(rig: Rig) -> None:
     for _ in range(MAX_PAGES):
         await rig.page("command")
     late = await rig.page(ready=False)
-    assert late.sent == [Problem("64 pages are connected; close one")]
+    assert late.sent == [Problem("64 pages are connected; close one", "passing")]
     await rig.pages[0].goes()
     assert (await rig.page(ready=False)).messages(Welcome)
 
@@ -360,7 +361,7 @@ async def test_a_closing_host_serves_nobody_new(rig: Rig) -> None:
     assert page.last(Notice).text == "the host is closing"
     await early.says(Hello(messages.PROTOCOL, "terminal"))
     assert await rig.is_over(early)
-    assert early.sent == [Problem("the host is closing")]
+    assert early.sent == [Problem("the host is closing", "passing")]
 
 
 # --- ping ---------------------------------------------------------------------------------------------------------
@@ -554,6 +555,32 @@ async def test_a_page_that_never_said_its_size_types_without_deciding_it(rig: Ri
     assert rig.home.terminal(session).size() == (81, 21)
 
 
+async def test_pages_are_told_that_the_page_with_the_size_has_gone(rig: Rig) -> None:
+    session = await rig.opens()
+    owner, shows, elsewhere = await rig.page(), await rig.page(), await rig.page()
+    for page in (owner, shows):
+        await page.says(Attach(session.handle))
+    await owner.says(Focus(session.handle, 81, 21))
+    await owner.goes()
+    assert shows.last(Size) == Size(session.handle, 81, 21, owner=False, free=True)
+    assert elsewhere.messages(Size) == []
+    await shows.says(Focus(session.handle, 60, 20))
+    assert shows.last(Size) == Size(session.handle, 60, 20, owner=True)
+
+
+async def test_a_page_that_answers_no_ping_lets_go_of_the_size(rig: Rig) -> None:
+    session = await rig.opens()
+    owner, shows = await rig.page(), await rig.page()
+    for page in (owner, shows):
+        await page.says(Attach(session.handle))
+    await owner.says(Focus(session.handle, 81, 21))
+    await rig.clock.advance(PING_MS)
+    await shows.says(Pong(1))
+    await rig.clock.advance(PONG_MS)
+    assert owner.serving.done()
+    assert shows.last(Size).free
+
+
 async def test_a_size_does_not_outlive_its_page_and_a_session_not_its_owner(rig: Rig) -> None:
     session, second = await rig.opens("one"), await rig.opens("two")
     one, two = await rig.page(), await rig.page()
@@ -619,9 +646,44 @@ async def test_typing_into_nothing_is_said(rig: Rig, ended: bool) -> None:
 async def test_keystrokes_that_a_session_does_not_take_are_said(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     session = await rig.opens()
     page = await rig.page()
-    monkeypatch.setattr(Session, "type", lambda _self, _data: False)
+    monkeypatch.setattr(gate, "MAX_QUEUED", 0)
     await page.types(session.handle, b"x")
+    await page.types(session.handle, b"y")
+    assert len(page.messages(Notice)) == 1
     assert page.last(Notice) == Notice("warning", "The session does not read its input; what you typed was not taken.")
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["refused", "the page goes"])
+async def test_a_paste_that_has_begun_ends_for_the_program_whatever_happens(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, gone: bool
+) -> None:
+    session = await rig.opens()
+    page = await rig.page()
+    await page.types(session.handle, b"\x1b[200~one")
+    monkeypatch.setattr(gate, "MAX_QUEUED", 0)
+    if gone:
+        await page.goes()
+    else:
+        await page.types(session.handle, b"two")
+        await page.types(session.handle, b"three\x1b[201~")
+        assert page.messages(Notice) == [
+            Notice("warning", "The session does not read its input; only the beginning of what you pasted was taken.")
+        ]
+    assert rig.typed(session, 15) == b"\x1b[200~one\x1b[201~"
+
+
+async def test_frames_that_are_full_belong_to_the_next_one(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of a large paste is refused however late it comes."""
+    session = await rig.opens()
+    page = await rig.page()
+    monkeypatch.setattr(gate, "MAX_QUEUED", 0)
+    await page.types(session.handle, b"x" * messages.MAX_INPUT)
+    monkeypatch.undo()
+    await rig.clock.advance(10_000)
+    await page.types(session.handle, b"its rest")
+    await rig.clock.advance(2_000)
+    await page.types(session.handle, b"key")
+    assert rig.typed(session, 3) == b"key"
 
 
 async def test_a_page_learns_that_what_it_typed_was_taken(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -629,7 +691,8 @@ async def test_a_page_learns_that_what_it_typed_was_taken(rig: Rig, monkeypatch:
     page = await rig.page()
     heard: list[tuple[bytes, int]] = []
 
-    def takes(_self: Session, data: bytes) -> bool:
+    def takes(_self: Session, data: bytes, _run: object, *, more: bool) -> bool:
+        assert not more
         heard.append((data, len(page.messages(Confirmed))))
         return True
 
@@ -702,7 +765,7 @@ async def test_open_requests_are_bounded(rig: Rig) -> None:
     assert not page.serving.done()
     await page.says(StopSession(99, 1))
     assert await rig.is_over(page)
-    assert page.last(Problem).text == "more than 16 requests are open"
+    assert page.last(Problem) == Problem("more than 16 requests are open", "passing")
     assert len(rig.doings.cancelled) == MAX_REQUESTS
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.fake_folder_watcher import FakeFolderWatcher
 from tests.support.pages import Doings, a_broker
 from tests.support.sessions import SECONDS, House, house, prints, until
 
@@ -406,3 +407,84 @@ async def test_a_fault_of_the_host_goes_through(tmp_path: Path) -> None:
                 raise RuntimeError("a fault of the host")
         assert [str(error) for error in failed.value.exceptions] == ["a fault of the host"]
     assert os.listdir(tmp_path) == []
+
+
+# --- a socket that is deleted -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def guarded(tmp_path: Path) -> AsyncIterator[tuple[Rig, FakeFolderWatcher]]:
+    """A rig whose server watches its own socket."""
+    watcher = GuardWatcher()
+    with house() as home:
+        made = Rig(home, tmp_path)
+        await made.stack.enter_async_context(local_server(made.path, made.hub, made._epoch, home.log, watcher))
+        yield made, watcher
+        await made.clean_up()
+
+
+class GuardWatcher(FakeFolderWatcher):
+    """Of which one name is wanted."""
+
+    def watch(self, path: str, callback: Any, *, suffix: str = "") -> Any:
+        assert suffix == "host.sock"
+        return super().watch(path, callback)
+
+
+@pytest.mark.parametrize("how", ["deleted", "anything may have happened"])
+async def test_a_deleted_socket_is_made_again_and_pages_stay(
+    guarded: tuple[Rig, FakeFolderWatcher], how: str, tmp_path: Path
+) -> None:
+    rig, watcher = guarded
+    before = await rig.page()
+    os.unlink(rig.path)
+    if how == "deleted":
+        watcher.tell(str(tmp_path), "host.sock", "gone", "deleted")
+    else:
+        watcher.rescan(str(tmp_path))
+    await until(lambda: os.path.exists(rig.path), "the socket")
+    assert os.stat(rig.path).st_mode & 0o777 == 0o600
+    after = await rig.page()
+    rig.hub.broadcast(Notice("info", "still here"))
+    for client in (before, after):
+        await client.hears(lambda client=client: client.of(Notice))
+    assert os.listdir(tmp_path) == ["host.sock"]
+
+
+async def test_a_socket_that_is_there_is_left_alone(guarded: tuple[Rig, FakeFolderWatcher], tmp_path: Path) -> None:
+    rig, watcher = guarded
+    inode = os.stat(rig.path).st_ino
+    watcher.rescan(str(tmp_path))
+    watcher.tell(str(tmp_path), "host.sock", "appeared", "moved")
+    await rig.page()
+    assert os.stat(rig.path).st_ino == inode
+
+
+async def test_a_socket_that_cannot_be_made_again_is_said(
+    guarded: tuple[Rig, FakeFolderWatcher], tmp_path: Path
+) -> None:
+    rig, watcher = guarded
+    os.unlink(rig.path)
+    (tmp_path / "host.sock.new").mkdir()
+    watcher.tell(str(tmp_path), "host.sock", "gone", "deleted")
+    await until(lambda: any("cannot be made again" in line for line in rig.home.log.lines), "the log")
+    (tmp_path / "host.sock.new").rmdir()
+    watcher.rescan(str(tmp_path))
+    await until(lambda: os.path.exists(rig.path), "the socket")
+
+
+async def test_the_watch_ends_with_the_server(guarded: tuple[Rig, FakeFolderWatcher]) -> None:
+    rig, watcher = guarded
+    await rig.close()
+    assert watcher.watched == []
+    assert not os.path.exists(rig.path)
+
+
+async def test_a_folder_that_cannot_be_watched_is_no_obstacle(tmp_path: Path) -> None:
+    watcher = GuardWatcher()
+    watcher.refused.add(str(tmp_path))
+    with house() as home:
+        rig = Rig(home, tmp_path)
+        async with local_server(rig.path, rig.hub, rig._epoch, home.log, watcher):
+            assert os.path.exists(rig.path)
+        assert any("would not be made again" in line for line in home.log.lines)

@@ -22,6 +22,7 @@ from switchboard.page.messages import (
     decode_output,
     encode,
     encode_input,
+    encode_inputs,
     encode_output,
 )
 
@@ -91,7 +92,7 @@ FROM_HOST: list[tuple[str, messages.HostMessage]] = [
         '{"type":"resync","session":3,"seq":5,"lost":4,"modes":"\\u001b[?2004h"}',
         messages.Resync(3, 5, 4, "\x1b[?2004h"),
     ),
-    ('{"type":"size","session":3,"columns":80,"rows":24,"owner":false}', messages.Size(3, 80, 24, False)),
+    ('{"type":"size","session":3,"columns":80,"rows":24,"owner":false,"free":false}', messages.Size(3, 80, 24, False)),
     ('{"type":"listing","request":2,"sessions":[]}', messages.Listing(2, [])),
     (
         '{"type":"done","request":2,"ok":false,"reason":"r","detail":"d","session":null}',
@@ -113,7 +114,7 @@ FROM_HOST: list[tuple[str, messages.HostMessage]] = [
     ),
     ('{"type":"address_is","request":2,"url":"http://127.0.0.1:1/#t"}', messages.AddressIs(2, "http://127.0.0.1:1/#t")),
     ('{"type":"notice","level":"info","text":"t"}', messages.Notice("info", "t")),
-    ('{"type":"problem","text":"t"}', messages.Problem("t")),
+    ('{"type":"problem","text":"t","kind":"final"}', messages.Problem("t")),
     ('{"type":"confirmed","number":7}', messages.Confirmed(7)),
     ('{"type":"ping","number":7}', messages.Ping(7)),
 ]
@@ -244,6 +245,18 @@ def test_what_is_no_input(frame: bytes, text: str) -> None:
 def test_the_longest_input() -> None:
     assert decode_input(encode_input(1, b"x" * MAX_INPUT)) == (1, b"x" * MAX_INPUT)
     assert decode_input(encode_input(1, b"")) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("size", "pieces"),
+    [(0, []), (1, [1]), (MAX_INPUT, [MAX_INPUT - 1, 1]), (2 * MAX_INPUT + 3, [MAX_INPUT, MAX_INPUT, 3])],
+    ids=["nothing", "a key", "exactly one frame", "more"],
+)
+def test_only_frames_that_are_followed_by_another_are_full(size: int, pieces: list[int]) -> None:
+    typed = bytes(number % 251 for number in range(size))
+    decoded = [decode_input(frame)[1] for frame in encode_inputs(1, typed)]
+    assert [len(piece) for piece in decoded] == pieces
+    assert b"".join(decoded) == typed
 
 
 @pytest.mark.parametrize("frame", [b"", b"\x02\x00\x00\x00\x01\x00\x00\x00", b"\x01" + bytes(20)])

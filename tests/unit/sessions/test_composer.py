@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from switchboard.clis.profiles import PROFILES
 from switchboard.common.facts import ComposerView
-from switchboard.sessions.composer import ESCAPE_MS, MAX_HELD, Composer
+from switchboard.sessions.composer import BURST_MS, COMPOSER_RULES, ESCAPE_MS, MAX_HELD, Composer, ComposerRule
 
 ESC = "\x1b"
 START = 1_000
 LATER = 5_000
 
 
-def typed(*pieces: str | bytes, at: int = START) -> Composer:
-    composer = Composer()
+def typed(*pieces: str | bytes, at: int = START, rule: str = "plain") -> Composer:
+    composer = Composer(COMPOSER_RULES[rule])
     for piece in pieces:
         composer.feed(piece.encode() if isinstance(piece, str) else piece, at)
     return composer
@@ -371,6 +372,186 @@ def test_enter_after_anything_clears_outside_a_paste_and_an_escape(data: bytes) 
     assert composer.pending == 0
 
 
+# Line breaks that do not submit. A piece is what comes in one go.
+
+LONG = "q" * 64
+FOUR_LINES = "a\rb\rc\rd"
+
+# Name, rule, the pieces, and code points left. An Enter by itself clears each.
+LINE_BREAK_ROWS: list[tuple[str, str, list[str], int]] = [
+    ("backslash, Enter", "agent", ["line1\\", "\r"], 6),
+    ("backslash and Enter in one piece", "agent", ["line1\\\r"], 6),
+    ("backslash, Enter, more text", "agent", ["line1\\", "\r", "line2"], 11),
+    ("backslash, Enter, twice", "agent", ["a\\", "\r", "b\\", "\r"], 4),
+    ("backslash before the cursor only", "agent", ["a\\b", "\x1b[D", "\r"], 3),
+    ("backslash at the end only", "agent", ["ab\\", "\x01", "\r"], 3),
+    ("backslash in the middle only", "agent", ["a\\b", "\r"], 0),
+    ("backslash, deleted again", "agent", ["ab\\", "\x7f", "\r"], 0),
+    ("backslash, reached by deleting", "agent", ["a\\b", "\x7f", "\r"], 2),
+    ("backslash at the end of a paste", "agent", ["\x1b[200~C:\\\x1b[201~", "\r"], 3),
+    ("the line break is whitespace", "agent", ["one\\", "\r", "two", "\x17"], 4),
+    ("backslash, Enter in a shell", "plain", ["echo \\", "\r"], 6),
+    ("backslash, LF in a shell", "plain", ["echo \\", "\n"], 6),
+    ("backslash, Enter in a CLI that guesses by speed", "burst", ["a\\", "\r"], 2),
+    ("LF", "agent", ["row1", "\n"], 5),
+    ("LF in an empty box", "agent", ["\n"], 1),
+    ("LF and text", "agent", ["row1\nrow2"], 9),
+    ("LF after a backslash", "agent", ["a\\", "\n"], 3),
+    ("LF in a CLI that guesses by speed", "burst", ["row1", "\n"], 5),
+    ("LF in a shell", "plain", ["row1", "\n"], 0),
+    ("60 characters and Enter in one piece", "agent", ["q" * 60 + "\r"], 0),
+    ("61 characters and Enter in one piece", "agent", ["q" * 61 + "\r"], 62),
+    ("64 characters and Enter in one piece", "agent", [LONG + "\r"], 65),
+    ("and a draft before them", "agent", ["ab", LONG + "\r"], 67),
+    ("astral characters count twice", "agent", ["😀" * 31 + "\r"], 32),
+    ("Enter within a long piece", "agent", [LONG + "\rab"], 67),
+    ("Enter before a long piece", "agent", ["ab", "\r" + LONG], 67),
+    ("keys in the piece are no characters", "agent", ["q" * 60 + "\x1b[D" * 9 + "\x01\x1b[<35;10;20M\r"], 0),
+    ("pasted between markers, and Enter, in one piece", "agent", [f"\x1b[200~{LONG * 20}\x1b[201~\r"], 0),
+    ("the end of a marked paste, and Enter, in one piece", "agent", ["\x1b[200~x", f"{LONG}\x1b[201~\r"], 0),
+    ("a marked paste, then a long piece with Enter", "agent", [f"\x1b[200~x\x1b[201~{LONG}\r"], 66),
+    ("a long piece, then Enter", "agent", [LONG, "\r"], 0),
+    ("64 characters and Enter in a shell", "plain", [LONG + "\r"], 0),
+    ("two lines in one piece", "agent", ["a\rb\r"], 4),
+    ("two lines in one piece, the last one open", "agent", ["a\rb"], 3),
+    ("two lines with CR LF", "agent", ["a\r\nb\r\n"], 6),
+    ("four lines in one piece", "agent", [FOUR_LINES], 7),
+    ("four lines in one piece in a shell", "plain", [FOUR_LINES], 1),
+    ("a line and Enter in one piece", "agent", ["hello\r"], 0),
+    ("a line and Enter twice in one piece", "agent", ["hello\r\r"], 0),
+    ("Enter and text in one piece", "agent", ["draft", "\rab"], 2),
+    ("Alt+Enter within a piece is no line", "agent", ["row1\x1b\rrow2\r"], 0),
+    ("Ctrl+C within a piece", "agent", [LONG + "\x03"], 0),
+    ("a character and Enter in one piece, by speed", "burst", ["a\r"], 2),
+    ("a character, then Enter, by speed", "burst", ["a", "\r"], 0),
+    ("a key and Enter in one piece, by speed", "burst", ["a", "\x1b[D\x01\r"], 0),
+    ("a marked paste and Enter in one piece, by speed", "burst", ["\x1b[200~a\rb\x1b[201~\r"], 0),
+    ("an unmarked paste in pieces", "agent", ["q" * 801, "end\r"], 805),
+    ("its lone Enter", "agent", ["q" * 801, "end", "\r"], 0),
+    ("an unmarked paste of lines in pieces", "agent", [FOUR_LINES, "e\r", "f\r"], 11),
+    ("what is typed after a text that was no paste", "agent", ["q" * 800, "end\r"], 0),
+    ("an unmarked paste in pieces in a shell", "plain", ["q" * 801, "end\r"], 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "pieces", "left"), [row[1:] for row in LINE_BREAK_ROWS], ids=[row[0] for row in LINE_BREAK_ROWS]
+)
+class TestLineBreaks:
+    def test_what_is_left(self, rule: str, pieces: list[str], left: int) -> None:
+        composer = typed(*pieces, rule=rule)
+        assert composer.view() == ComposerView(left, START)
+
+    def test_an_enter_by_itself_clears(self, rule: str, pieces: list[str], left: int) -> None:
+        composer = typed(*pieces, rule=rule)
+        composer.feed(b"\r", START)
+        assert composer.pending == 0
+
+    def test_over_a_restart(self, rule: str, pieces: list[str], left: int) -> None:
+        composer = Composer(COMPOSER_RULES[rule])
+        composer.restore(json.loads(json.dumps(typed(*pieces, rule=rule).snapshot())))
+        assert composer.pending == left
+        composer.feed(b"ab\n", LATER)
+        assert composer.pending == (0 if rule == "plain" else left + 3)
+        composer.feed(b"\r", LATER)
+        assert composer.pending == 0
+
+
+def test_a_paste_without_markers_ends_with_a_pause() -> None:
+    for pause, left in ((BURST_MS, 805), (BURST_MS + 1, 0), (-1, 0)):
+        composer = typed("q" * 801, rule="agent")
+        composer.feed(b"end\r", START + pause)
+        assert composer.pending == left, pause
+
+
+def test_every_piece_of_such_a_paste_makes_it_last() -> None:
+    composer = typed("q" * 801, rule="agent")
+    composer.feed(b"a\r", START + BURST_MS)
+    composer.feed(b"b\r", START + 2 * BURST_MS)
+    assert composer.pending == 805
+    composer.feed(b"c\r", START + 4 * BURST_MS)
+    assert composer.pending == 0
+
+
+@given(st.lists(st.text("a\\ \r\n\x15\x03\x19\x7f\x1b", max_size=100), max_size=8), st.sampled_from(["agent", "burst"]))
+@settings(max_examples=300, deadline=None)
+def test_an_enter_by_itself_after_a_letter_always_clears(pieces: list[str], rule: str) -> None:
+    composer = typed(*pieces, "xx\x05", rule=rule)
+    composer.feed(b"\r", LATER)
+    assert composer.pending == 0
+
+
+@given(st.lists(st.text("a\\ \r\n", max_size=100), max_size=8), st.sampled_from(["agent", "burst"]))
+@settings(max_examples=300, deadline=None)
+def test_an_agents_box_never_holds_less_than_a_shells_line(pieces: list[str], rule: str) -> None:
+    assert typed(*pieces, rule=rule).pending >= typed(*pieces).pending
+
+
+BRING_BACK_ROWS = [
+    ("Ctrl+U, Ctrl+Y", "yank me\x15\x19", 1),
+    ("Ctrl+U, Ctrl+_", "undo me\x15\x1f", 1),
+    ("Ctrl+C, Ctrl+_", "undo me\x03\x1f", 1),
+    ("Ctrl+W, Ctrl+Y", "word\x17\x19", 1),
+    ("ESC DEL, Ctrl+Y", "word\x1b\x7f\x19", 1),
+    ("Ctrl+K, Ctrl+Y", "word\x01\x0b\x19", 1),
+    ("CSI 3~, Ctrl+_", "a\x01\x1b[3~\x1f", 1),
+    ("DEL, Ctrl+_", "a\x7f\x1f", 1),
+    ("a killed text comes back after Enter, too", "ab\x15c\r\x19", 1),
+    ("beside other text", "ab\x15cde\x19", 3),
+    ("Ctrl+Y with nothing to bring back", "ab\x19", 2),
+    ("Ctrl+_ with nothing to bring back", "ab\x1f", 2),
+    ("nothing was deleted", "\x15\x17\x7f\x0b\x19\x1f", 0),
+    ("what was submitted is not brought back", "ab\r\x19\x1f", 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("keys", "left"), [row[1:] for row in BRING_BACK_ROWS], ids=[row[0] for row in BRING_BACK_ROWS]
+)
+@pytest.mark.parametrize("rule", COMPOSER_RULES)
+def test_what_was_deleted_may_come_back(rule: str, keys: str, left: int) -> None:
+    """How much of it is unknown: only what empties the whole box ends such a draft."""
+    composer = typed(*keys, rule=rule)
+    assert composer.pending == left
+    if left == 1:
+        composer.feed(b"\x7f\x7f\x01\x0b", START)
+        assert composer.pending == 1
+    restored = Composer()
+    restored.restore(json.loads(json.dumps(typed(*keys[:-1], rule=rule).snapshot())))
+    restored.feed(keys[-1].encode(), START)
+    assert restored.pending == left
+    for clearing in (b"\r", b"\x15", b"\x03"):
+        composer = typed(*keys, rule=rule)
+        composer.feed(clearing, START)
+        assert composer.pending == 0
+
+
+def test_a_snapshot_that_does_not_say_so_may_have_lost_something() -> None:
+    snapshot = typed("ab\r").snapshot()
+    del snapshot["deleted"]
+    composer = Composer()
+    composer.restore(snapshot)
+    assert composer.pending == 0
+    composer.feed(b"\x19", START)
+    assert composer.pending == 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "rule"),
+    [
+        ("claude", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
+        ("agent", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
+        ("attach", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
+        ("opencode", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
+        ("codex", ComposerRule(line_feed_submits=False, enter_kept_from=1)),
+        ("gemini", ComposerRule(line_feed_submits=False, enter_kept_from=1)),
+        ("shell", ComposerRule()),
+    ],
+)
+def test_the_rules_of_the_profiles(profile: str, rule: ComposerRule) -> None:
+    assert COMPOSER_RULES[PROFILES[profile].composer_rule] == rule
+
+
 # Snapshots
 
 
@@ -456,12 +637,15 @@ def test_a_long_paste_takes_linear_time(bracketed: bool, size: int) -> None:
     assert composer.pending == 300_000
 
 
-@pytest.mark.parametrize("unit", ["\x1b", "\x1b]", "\x1b[", "\x1bP0", "\x1b[1;", "\x1b]é", "\x01\x05", "a\x1b[1;5D"])
-def test_hostile_input_takes_linear_time(unit: str) -> None:
+@pytest.mark.parametrize(
+    "unit", ["\x1b", "\x1b]", "\x1b[", "\x1bP0", "\x1b[1;", "\x1b]é", "\x01\x05", "a\x1b[1;5D", "\\a\x17", "a\r"]
+)
+@pytest.mark.parametrize("rule", COMPOSER_RULES)
+def test_hostile_input_takes_linear_time(rule: str, unit: str) -> None:
     data = (unit * (200_000 // len(unit))).encode()
-    composer = Composer()
+    composer = Composer(COMPOSER_RULES[rule])
     started = time.process_time()
-    composer.feed(b"a b " * 4_000 + data, START)
+    composer.feed(b"a b\\c " * 4_000 + data + b"\r", START)
     for start in range(0, len(data), 1000):
         composer.feed(data[start : start + 1000], START)
     assert time.process_time() - started < 20

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switchboard.sessions import draft as draft_module
-from switchboard.sessions.draft import KEPT_RUNS, MAX_RUNS, Draft
+from switchboard.sessions.draft import KEPT_RUNS, MAX_RUNS, MAX_WORD_RUNS, Draft
 
 SPACE = r"[\s\ufeff]"
 
@@ -31,6 +31,15 @@ class Plain:
 
     def clear(self) -> None:
         self.before = self.after = ""
+
+    @property
+    def escaped(self) -> bool:
+        return self.before.endswith("\\") or self.after.endswith("\\")
+
+    def break_line(self) -> None:
+        if not self.before.endswith("\\"):
+            self.end()
+        self.before = self.before[:-1] + "\n"
 
     def delete_behind(self) -> None:
         self.before = self.before[:-1]
@@ -77,7 +86,7 @@ EDITS = [
     "word_left",
     "word_right",
 ]
-TEXTS = st.text("ab \n\u00a0é\ufeff\ufffc", min_size=1, max_size=12)
+TEXTS = st.text("ab \n\u00a0é\ufeff\ufffc\\", min_size=1, max_size=12)
 STEPS = st.lists(TEXTS.map(lambda text: ("insert", text)) | st.sampled_from([(name,) for name in EDITS]), max_size=60)
 
 
@@ -89,10 +98,48 @@ def play(editor: Draft | Plain, step: tuple[str, ...]) -> None:
 @settings(max_examples=400, deadline=None)
 def test_counts_like_a_plain_editor(steps: list[tuple[str, ...]]) -> None:
     draft, plain = Draft(), Plain()
-    for step in steps:
-        play(draft, step)
-        play(plain, step)
-        assert len(draft) == len(plain), step
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draft_module, "MAX_WORD_RUNS", 1000)
+        for step in steps:
+            play(draft, step)
+            play(plain, step)
+            assert len(draft) == len(plain), step
+            assert draft.escaped == plain.escaped, step
+            if draft.escaped and step == ("end",):
+                draft.break_line()
+                plain.break_line()
+
+
+def test_a_line_break_takes_the_place_of_its_backslash() -> None:
+    draft = Draft()
+    draft.insert("one two\\\\")
+    draft.break_line()
+    assert (len(draft), draft.escaped) == (9, False)
+    draft.delete_behind()
+    assert (len(draft), draft.escaped) == (8, True)
+    draft.home()
+    draft.break_line()  # the one at the end of the text
+    draft.insert("x")
+    draft.delete_word_behind()
+    assert (len(draft), draft.escaped) == (8, False)
+    draft.delete_word_behind()
+    assert len(draft) == 4
+
+
+def test_a_backslash_survives_a_snapshot() -> None:
+    draft = Draft()
+    draft.insert("a\\")
+    assert Draft.restored(json.loads(json.dumps(draft.snapshot()))).escaped
+
+
+def test_a_step_over_a_word_of_many_backslashes_is_bounded_and_never_too_low() -> None:
+    draft = Draft()
+    draft.insert("a\\" * 1000)
+    draft.delete_word_behind()
+    assert len(draft) == 2000 - MAX_WORD_RUNS
+    draft.word_left()
+    draft.delete_to_end()  # the place is unknown now
+    assert len(draft) == 2000 - MAX_WORD_RUNS
 
 
 @given(STEPS, st.data())
@@ -191,7 +238,7 @@ def test_a_lost_draft_is_text_until_it_is_cleared() -> None:
         {"before": [True], "after": [], "place_known": True, "lost": False},
         {"before": [0], "after": [], "place_known": True, "lost": False},
         {"before": [-4], "after": [], "place_known": True, "lost": False},
-        {"before": [7], "after": [], "place_known": True, "lost": False},
+        {"before": [3], "after": [], "place_known": True, "lost": False},
         {"before": [4 * 2**60], "after": [], "place_known": True, "lost": False},
         {"before": [], "after": [4] * 1000, "place_known": True, "lost": False},
     ],

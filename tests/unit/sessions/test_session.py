@@ -298,20 +298,22 @@ async def test_a_session_starts_until_its_cli_publishes() -> None:
         assert session.facts.value.starting
         session.observed_status(None)
         assert session.facts.value.starting
+        session.observed_status(CliStatus(None, None))
+        assert (session.facts.value.starting, kept(stand).reported) == (True, False)
         session.observed_status(CliStatus("idle", 5))
-        assert not session.facts.value.starting
+        assert (session.facts.value.starting, kept(stand).reported) == (False, True)
         assert session.facts.value.status == CliStatus("idle", 5)
         session.observed_status(None)
         assert (session.facts.value.starting, session.facts.value.status) == (False, None)
-        assert stand.seen.changed == 3
+        assert stand.seen.changed == 4
 
 
 @pytest.mark.parametrize(
-    ("profile", "writer", "starting"),
-    [("claude", None, True), ("claude", (1, "2"), False), ("shell", None, False), ("codex", None, False)],
+    ("profile", "reported", "starting"),
+    [("claude", False, True), ("claude", True, False), ("shell", False, False), ("codex", False, False)],
 )
-async def test_who_counts_as_starting(profile: str, writer: tuple[int, str] | None, starting: bool) -> None:
-    with hosted(profile, adopted=True, writer=writer) as stand:
+async def test_who_counts_as_starting(profile: str, reported: bool, starting: bool) -> None:
+    with hosted(profile, adopted=True, writer=(1, "2"), reported=reported) as stand:
         assert stand.session.facts.value.starting is starting
 
 
@@ -483,6 +485,21 @@ async def test_a_draft_that_cannot_be_read_counts_as_one(composer: object, pendi
         view = stand.session.facts.value.composer
         assert view is not None
         assert view.pending == pending
+
+
+@pytest.mark.parametrize(("profile", "left"), [("agent", 5), ("claude", 5), ("codex", 5), ("shell", 0)])
+async def test_what_a_line_break_does_is_the_profiles(profile: str, left: int) -> None:
+    with hosted(profile) as stand:
+        stand.session.start()
+        stand.session.type(b"row1\n")
+        assert stand.session.facts.value.composer == ComposerView(left, START)
+        with adopted_from(stand, profile) as successor:
+            successor.session.start()
+            assert successor.session.facts.value.composer == ComposerView(left, START)
+            successor.session.type(b"row2\n")
+            assert successor.session.facts.value.composer == ComposerView(2 * left, START)
+            successor.session.type(b"\r")
+            assert successor.session.facts.value.composer == ComposerView(0, START)
 
 
 async def test_a_new_session_ignores_what_only_an_adopted_one_knows() -> None:

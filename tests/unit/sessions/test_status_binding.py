@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ from tests.support.fake_folder_watcher import FakeFolderWatcher
 from tests.support.fake_procfs import FakeProcesses
 from tests.support.sessions import House, house
 
+from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import PROFILES
 from switchboard.clis.status_reader import StatusReader
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
-from switchboard.sessions.status_binding import StatusBinding
+from switchboard.sessions.status_binding import SILENT_MS, StatusBinding
 
 
 class Rig:
@@ -32,7 +33,15 @@ class Rig:
         self.processes = FakeProcesses(root / "proc")
         self.folders = {"claude": root / "claude", "agent": root / "agent"}
         self.readers = {name: self._reader(folder) for name, folder in self.folders.items()}
-        self.binding = StatusBinding(self.registry, self.readers, self.processes.door())
+        self.ends: dict[int, Callable[[], None]] = {}
+        self.binding = self.bind(self.readers)
+
+    def bind(self, readers: dict[str, StatusReader]) -> StatusBinding:
+        return StatusBinding(self.registry, readers, self.processes.door(), self.clock, self._watch_end)
+
+    def _watch_end(self, pid: int, ended: Callable[[], None]) -> Callable[[], None]:
+        self.ends[pid] = ended
+        return lambda: self.ends.pop(pid, None) and None
 
     def _reader(self, folder: Path) -> StatusReader:
         folder.mkdir()
@@ -47,7 +56,7 @@ class Rig:
         return await self.home.opens(profile, session_id, **fields)
 
     async def publish(
-        self, pid: int, session_id: str = "s", status: str = "idle", *, cli: str = "claude", **fields: Any
+        self, pid: int, session_id: str = "s", status: str | None = "idle", *, cli: str = "claude", **fields: Any
     ) -> None:
         """A CLI writes its descriptor."""
         start = (self.processes.root / str(pid) / "stat").read_text().split()[21]
@@ -148,6 +157,69 @@ async def test_the_nearest_terminal_counts(rig: Rig) -> None:
     inner = await rig.home.opens("claude", "inner")
     await rig.publish(200, "inner", "busy")
     assert (status(outer), status(inner)) == (None, "busy")
+
+
+# --- a CLI that was just started ----------------------------------------------------------------------------------
+
+
+async def test_the_first_status_ends_the_start_and_a_descriptor_does_not(rig: Rig) -> None:
+    session = await rig.open()
+    assert session.facts.value.starting
+    await rig.publish(100, status=None, statusUpdatedAt=None)
+    assert (session.facts.value.starting, session.label.writer, session.label.reported) == (True, (100, "1000"), False)
+    await rig.publish(100, status="idle")
+    assert (session.facts.value.starting, status(session), session.label.reported) == (False, "idle", True)
+    await rig.publish(100, status=None)
+    await rig.withdraw(100)
+    assert not session.facts.value.starting, "what was there and is lost has the old meaning"
+
+
+async def test_another_cli_below_it_does_not_end_its_start(rig: Rig) -> None:
+    session = await rig.open()
+    rig.processes.add(101, parent=100)
+    await rig.publish(101, "other", "idle")
+    assert session.facts.value.starting
+
+
+async def test_a_cli_that_shows_no_status_has_started_after_a_while(rig: Rig) -> None:
+    session = await rig.open()
+    await rig.clock.advance(SILENT_MS)
+    assert session.facts.value.starting, "it has no descriptor yet"
+    await rig.publish(100, status=None)
+    await rig.clock.advance(SILENT_MS // 2)
+    await rig.publish(100, status=None, name="another")
+    await rig.clock.advance(SILENT_MS // 2 - 1)
+    assert (session.facts.value.starting, session.label.reported) == (True, False)
+    await rig.clock.advance(1)
+    assert (session.facts.value.starting, session.label.reported) == (False, True)
+    assert status(session) is None
+
+
+async def test_a_descriptor_that_goes_begins_the_while_anew(rig: Rig) -> None:
+    session = await rig.open()
+    await rig.publish(100, status=None)
+    await rig.clock.advance(SILENT_MS - 1)
+    await rig.withdraw(100)
+    await rig.publish(100, status=None)
+    await rig.clock.advance(SILENT_MS - 1)
+    assert session.facts.value.starting
+    await rig.clock.advance(1)
+    assert not session.facts.value.starting
+
+
+@pytest.mark.parametrize("how", ["status", "exit", "close"])
+async def test_nothing_waits_for_it_in_vain(rig: Rig, how: str) -> None:
+    session = await rig.open()
+    await rig.publish(100, status=None)
+    if how == "status":
+        await rig.publish(100, status="idle")
+    elif how == "exit":
+        rig.home.keeper.exits(session.handle)
+    else:
+        rig.binding.close()
+    before = session.facts.value
+    await rig.clock.advance(SILENT_MS)
+    assert session.facts.value is before
 
 
 # --- other ids ----------------------------------------------------------------------------------------------------
@@ -261,19 +333,6 @@ async def test_each_cli_has_sessions_and_descriptors_of_its_own(rig: Rig) -> Non
     assert (status(claude), status(agent)) == ("busy", "idle")
 
 
-@pytest.mark.parametrize("profile", ["attach", "shell", "codex", "gemini", "opencode"])
-async def test_a_cli_that_publishes_nothing_is_not_spoken_for(rig: Rig, profile: str) -> None:
-    """Not even by a Claude Code in it: a terminal in which somebody has started one is still a terminal."""
-    assert PROFILES[profile].home is None
-    session = await rig.open(profile)
-    await rig.publish(100, status="busy")
-    rig.processes.add(101, parent=100)
-    await rig.publish(101, status="busy")
-    rig.binding.take_up(session)
-    assert session.facts.value.status is None
-    assert session.label.writer is None
-
-
 async def test_a_background_job_is_not_the_session(rig: Rig) -> None:
     session = await rig.open()
     await rig.publish(100, kind="bg", jobId="job-1", status="busy")
@@ -290,6 +349,134 @@ async def test_background_jobs_are_found_in_every_folder(rig: Rig) -> None:
     assert rig.binding.background_job("three") is None
     rig.processes.end(300)
     assert rig.binding.background_job("one") is None
+
+
+# --- a CLI inside a session that publishes nothing ------------------------------------------------------------------
+
+SILENT = [name for name, profile in PROFILES.items() if not profile.publishes]
+
+
+@pytest.mark.parametrize("profile", SILENT)
+@pytest.mark.parametrize("cli", ["claude", "agent"])
+async def test_a_cli_in_it_speaks_for_it_while_it_runs(rig: Rig, profile: str, cli: str) -> None:
+    session = await rig.open(profile)
+    rig.processes.add(101, parent=100)
+    rig.processes.add(102, parent=101)
+    await rig.publish(102, "its own", "waiting", cli=cli, waitingFor="permission prompt")
+    assert session.facts.value.status is not None
+    assert (status(session), session.facts.value.status.waiting_for) == ("waiting", "permission prompt")
+    assert (session.key, session.label.writer, session.facts.value.starting) == ("s", None, False)
+    await rig.publish(102, "cleared", "busy", cli=cli)
+    assert (status(session), session.key, session.label.past) == ("busy", "s", [])
+    await rig.withdraw(102, cli)
+    assert session.facts.value.status is None
+    assert rig.ends == {}
+
+
+async def test_a_program_that_became_a_cli_speaks_as_well(rig: Rig) -> None:
+    session = await rig.open("shell")
+    await rig.publish(100, "its own", "busy")
+    assert (status(session), session.label.writer) == ("busy", None)
+
+
+async def test_a_killed_cli_says_nothing_any_more(rig: Rig) -> None:
+    """It leaves its descriptor behind, and nobody asks the reader: the dialog would hold the terminal for ever."""
+    session = await rig.open("shell")
+    rig.processes.add(101, parent=100)
+    await rig.publish(101, "its own", "waiting")
+    rig.processes.end(101)
+    rig.ends[101]()
+    assert (session.facts.value.status, rig.ends) == (None, {})
+
+
+async def test_the_nearest_cli_speaks(rig: Rig) -> None:
+    session = await rig.open("shell")
+    rig.processes.add(101, parent=100)
+    rig.processes.add(102, parent=101)
+    await rig.publish(102, "a tool's", "waiting", cli="agent")
+    assert status(session) == "waiting"
+    await rig.publish(101, "its own", "idle")
+    assert status(session) == "idle"
+    await rig.publish(102, "a tool's", "busy", cli="agent")
+    assert status(session) == "idle"
+    await rig.withdraw(101)
+    assert status(session) == "busy"
+
+
+@pytest.mark.parametrize("word", ["waiting", "busy", "shell"])
+async def test_of_two_beside_each_other_the_one_that_holds_more_speaks(rig: Rig, word: str) -> None:
+    session = await rig.open("shell")
+    for pid in (101, 102, 103):
+        rig.processes.add(pid, parent=100)
+        await rig.publish(pid, f"{pid}", word if pid == 102 else "idle")
+    assert status(session) == word
+
+
+async def test_a_cli_without_a_status_says_nothing(rig: Rig) -> None:
+    session = await rig.open("shell")
+    for pid in (101, 102):
+        rig.processes.add(pid, parent=100)
+    await rig.publish(101, "one", None)
+    assert session.facts.value.status is None
+    await rig.publish(102, "two", "busy")
+    assert status(session) == "busy"
+    await rig.publish(101, "one", "waiting")
+    assert status(session) == "waiting"
+
+
+async def test_it_speaks_on_when_its_parent_has_ended(rig: Rig) -> None:
+    session = await rig.open("shell")
+    rig.processes.add(101, parent=100)
+    rig.processes.add(102, parent=101)
+    await rig.publish(102, "its own", "busy")
+    rig.processes.add(102, parent=1)
+    await rig.publish(102, "its own", "waiting")
+    assert status(session) == "waiting"
+
+
+async def test_a_cli_of_a_session_of_its_own_does_not(rig: Rig) -> None:
+    """A host that runs inside a terminal has sessions whose processes descend from it."""
+    outer = await rig.open("shell", "outer", pid=100)
+    rig.home.keeper.next_pid = 200
+    rig.processes.add(200, parent=100)
+    inner = await rig.home.opens("claude", "inner")
+    await rig.publish(200, "inner", "busy")
+    rig.binding.take_up(outer)
+    assert (status(outer), status(inner)) == (None, "busy")
+
+
+@pytest.mark.parametrize("kind", ["elsewhere", "a background job", "ended meanwhile"])
+async def test_others_do_not(rig: Rig, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = await rig.open("shell")
+    rig.processes.add(101, parent=1 if kind == "elsewhere" else 100)
+    if kind == "ended meanwhile":
+        living = iter([True, False])
+        monkeypatch.setattr(ProcFs, "is_same", lambda *_: next(living))
+    await rig.publish(101, "its own", "busy", kind="bg" if kind == "a background job" else "interactive")
+    assert (session.facts.value.status, rig.ends) == (None, {})
+
+
+async def test_one_that_runs_already_is_taken_up(rig: Rig) -> None:
+    rig.processes.add(100)
+    rig.processes.add(101, parent=100)
+    await rig.publish(101, "its own", "waiting")
+    session = await rig.open("shell")
+    assert session.facts.value.status is None
+    rig.binding.take_up(session)
+    assert status(session) == "waiting"
+    rig.binding.close()
+    assert rig.ends == {}
+
+
+async def test_a_session_that_has_ended_is_not_told(rig: Rig) -> None:
+    session = await rig.open("shell")
+    rig.processes.add(101, parent=100)
+    await rig.publish(101, "its own", "busy")
+    rig.home.keeper.exits(session.handle)
+    await rig.publish(101, "its own", "waiting")
+    assert session.facts.value.status is None
+    await rig.withdraw(101)
+    assert rig.ends == {}
 
 
 # --- a session that was just added --------------------------------------------------------------------------------
@@ -315,7 +502,7 @@ async def test_an_adopted_session_is_spoken_for_by_its_writer_and_not_by_a_neare
     fresh = StatusReader(str(rig.folders["claude"]), rig.watcher, rig.clock, rig.processes.door(), rig.home.log)
     fresh.start()
     try:
-        StatusBinding(rig.registry, {"claude": fresh}, rig.processes.door()).take_up(session)
+        rig.bind({"claude": fresh}).take_up(session)
     finally:
         fresh.close()
     assert (status(session), session.key) == ("busy", "cleared while no host was there")

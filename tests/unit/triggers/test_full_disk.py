@@ -480,3 +480,21 @@ async def test_a_folder_that_cannot_be_used_at_the_start_is_told(tmp_path: Path)
     async with stage.open() as watcher:
         assert stage.problems == [watcher.problem]
         assert "SWITCHBOARD_TRIGGERS_DIR" in (watcher.problem or "")
+
+
+async def test_a_kept_result_whose_name_is_used_again_is_not_lost_silently(stage: Stage) -> None:
+    async with stage.open():
+        place = stage.result_path("a")
+        place.mkdir()
+        for command in ("first", "second"):
+            stage.rename_in("a", stage.text_of(command=command))
+            await stage.clock.advance(1_000)
+        assert len(stage.log.about("an earlier result of that name is lost")) == 1
+        place.rmdir()
+        stage.rename_in("a", stage.text_of(command="third"))
+        await stage.clock.advance(1_000)
+        assert stage.result("a")["command"] == "third"
+        await stage.clock.advance(outlet.LAST_LOOK_MS)
+        assert stage.result("a")["command"] == "third"
+    assert len(stage.log.about("an earlier result of that name is lost")) in (1, 2)
+    assert stage.typed == [b"first", b"second", b"third"]

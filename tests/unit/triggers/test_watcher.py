@@ -14,6 +14,7 @@ from tests.support.spool_stage import Notes, SpoolStage
 from switchboard.common.facts import CliStatus, ComposerView
 from switchboard.common.folder_watch import Rescan
 from switchboard.delivery.port import Target
+from switchboard.triggers.admission import MAX_IN_FLIGHT
 from switchboard.triggers.watcher import TriggerWatcher
 
 
@@ -196,6 +197,7 @@ async def test_of_a_request_that_is_replaced_while_it_is_queued_the_first_conten
         await stage.clock.advance(500)
     assert stage.typed == [b"first"]
     assert stage.waiting() == []
+    assert len(stage.log.about("'a.json' was replaced before it was answered")) == 1
 
 
 # --- order and number -------------------------------------------------------------------------------------------------
@@ -423,7 +425,28 @@ async def test_a_file_that_may_not_be_read_is_left_alone_and_told_once(
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_folder_that_cannot_be_made_leaves_the_watcher_inert_with_a_clear_error(tmp_path: Path) -> None:
+async def test_of_files_under_a_name_that_is_not_read_yet_the_last_counts_and_the_log_says_so(
+    stage: SpoolStage,
+) -> None:
+    stage.session()
+    async with stage.open():
+        for number in range(MAX_IN_FLIGHT):
+            stage.rename_in(f"busy-{number}", "{")  # read again in 50 ms, so that it takes one of the places
+        await stage.clock.settle()
+        for command in ("one", "two", "three"):
+            stage.rename_in("a", stage.text_of(command=command))
+            await stage.clock.settle()
+        assert len(stage.log.about("'a.json' was replaced before it was answered")) == 2
+        await stage.clock.advance(1_000)
+        assert stage.result("a")["command"] == "three"
+        stage.rename_in("a", stage.text_of(command="four"))
+        await until_result(stage, "a")
+        await stage.clock.advance(1_000)
+    assert stage.typed == [b"three", b"four"]
+    assert len(stage.log.about("was replaced")) == 2, "a name may be used again once it is answered"
+
+
+async def test_a_folder_that_cannot_be_made_is_told_with_its_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     stage = SpoolStage(tmp_path / "file" / "triggers")
     async with stage.open() as watcher:

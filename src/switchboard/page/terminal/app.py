@@ -134,6 +134,8 @@ class App:
                 self._display.output(self._viewing.resync(message))
             case messages.Size():
                 self._viewing.sized(message)
+                if message.free and message.session == self._viewing.handle:
+                    self._say(self._viewing.typed(*self._tty.size()))
             case _:
                 self._do(self._model.receive(message))
 
