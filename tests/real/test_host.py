@@ -388,6 +388,10 @@ async def test_a_closed_session_is_listed_and_resumed_in_its_directory(host: Run
         await host.result(host.trigger({"sessionId": info.id, "command": "remember me", "wait": "idle"}))
         await shown.status(handle, "idle")
         assert (await shown.ask(lambda number: messages.StopSession(number, handle))).ok
+        # Its terminal is listed as ended until it is removed, and the conversation only once.
+        (ended,) = [one for one in host.sessions() if one["id"] == info.id]
+        assert ended["state"] == "exited"
+        assert (await shown.ask(lambda number: messages.StopSession(number, handle))).ok
         (closed,) = [one for one in host.sessions() if one["state"] == "closed"]
         assert (closed["id"], closed["cwd"], closed["name"]) == (info.id, str(host.project), "My session")
         again = await shown.open(host, mode="resume", session_id=info.id.upper(), cwd=None)
