@@ -130,16 +130,13 @@ async def test_03_nothing_is_written_into_what_an_agent_keeps(
         session_id = (await shown.status(handle, "idle")).id
         for piece in pieces:
             shown.type(handle, piece)
-            await shown.ask(messages.ListSessions)  # the host has taken it
-            await asyncio.sleep(0.03)  # the agent reads it alone, and nothing tells when it has
         for payload in PAYLOADS:
             result = await refused(agents, session_id, payload)
             assert result["reason"] == reasons.composer_pending(str(length))
         assert prompts(agents, session_id) == []
         shown.type(handle, b"\r")
-        await until(
-            lambda: prompts(agents, session_id) == [prompt], f"the draft alone, not {prompts(agents, session_id)}"
-        )
+        await until(lambda: prompts(agents, session_id), "the draft as a prompt")
+        assert prompts(agents, session_id) == [prompt]
         result = await agents.result(agents.ask(session_id, "now then", wait="idle"))
         assert result["submitted"] == "confirmed", result
         assert prompts(agents, session_id) == [prompt, "now then"]

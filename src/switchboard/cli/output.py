@@ -7,10 +7,7 @@ import io
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from typing import Any
 
 
 class Nowhere(io.TextIOBase):
@@ -37,7 +34,7 @@ class Nowhere(io.TextIOBase):
 class Forgiving(io.FileIO):
     """A descriptor that takes everything: what cannot be written is lost, and no fault of who writes it."""
 
-    def write(self, data: ReadableBuffer) -> int:
+    def write(self, data: Any) -> int:
         """Write what can be written."""
         size = memoryview(data).nbytes
         try:

@@ -93,6 +93,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         reasons.STOP_FAILED: "It goes on running: stop it on a page.",
         reasons.STOP_NOT_CONFIRMED: "It was asked to end and may still do so: look whether it runs, end it on a page.",
         # Delivery's own.
+        delivery.BACKSLASH_AT_END: "End it in another way, if only with a blank.",
         delivery.KEYS_IN_TEXT: "Leave them out; the tab may stay.",
         delivery.NOT_RUNNING: "Its program has ended: open it again.",
         delivery.EXITED: "It ended meanwhile: open it again.",

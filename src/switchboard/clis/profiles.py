@@ -53,10 +53,9 @@ class Starts:
 class CliProfile:
     """One program that sessions run.
 
-    `title_rule`: the name of the rule that reads busy and idle from its terminal titles, `composer_rule`: of the one by
-    which its box takes line breaks. `program`: what to run, and its fixed first arguments; the variable named by
-    `program_variable` replaces it. `home`: finds the folder in which it publishes descriptors and transcripts in the
-    shapes of Claude Code, None when it publishes nothing.
+    `title_rule`: the name of the rule that reads busy and idle from its terminal titles. `program`: what to run, and
+    its fixed first arguments; the variable named by `program_variable` replaces it. `home`: finds the folder in which
+    it publishes descriptors and transcripts in the shapes of Claude Code, None when it publishes nothing.
     `login_shell`: whether it is started through the person's login shell, with the files that shell reads.
     `environment`: variables it is given. `cautions`: what a person should know, in sentences that `switchboard doctor`
     can print.
@@ -73,7 +72,6 @@ class CliProfile:
     home: Callable[[Environment], str] | None = None
     login_shell: bool = False
     environment: tuple[tuple[str, str], ...] = ()
-    composer_rule: str = "agent"
     cautions: tuple[str, ...] = ()
 
     @property
@@ -160,11 +158,12 @@ _PLAIN = Typing(enter_delay_ms=50, chunk_bytes=256, chunk_gap_ms=2)
 # markers are less than this.
 _PASTE_BYTES = 16_384
 _PASTE = Typing(enter_delay_ms=50, chunk_bytes=_PASTE_BYTES, bracketed_paste=True)
-_SLOW_PASTE = Typing(enter_delay_ms=200, chunk_bytes=_PASTE_BYTES, bracketed_paste=True)
+_BURST_PASTE = Typing(enter_delay_ms=50, chunk_bytes=_PASTE_BYTES, bracketed_paste=True, composer_rule="burst")
+_SLOW_PASTE = Typing(enter_delay_ms=200, chunk_bytes=_PASTE_BYTES, bracketed_paste=True, composer_rule="burst")
 
 # At a shell's prompt anything may run. One more Enter answers what an installer asks (`[Y/n]`), and a busy terminal may
 # be anybody's doing.
-_AT_A_PROMPT = Typing(recovery_enter=False, flag_proves=False, backslashes_pair=True)
+_AT_A_PROMPT = Typing(recovery_enter=False, flag_proves=False, backslashes_pair=True, composer_rule="plain")
 
 CLAUDE = CliProfile(
     name="claude",
@@ -205,7 +204,6 @@ SHELL = CliProfile(
     kind="shell",
     typing=_AT_A_PROMPT,
     title_rule="plain",
-    composer_rule="plain",
     program=(SHELL_PROGRAM,),
     starts=Starts(new=("-l", "-i")),
 )
@@ -226,9 +224,8 @@ CODEX = CliProfile(
     name="codex",
     title="Codex",
     kind="agent",
-    typing=_PASTE,
+    typing=_BURST_PASTE,
     title_rule="codex",
-    composer_rule="burst",
     program=("codex",),
     # Without --no-daemon the session runs in a detached process that outlives its terminal and keeps its lock.
     starts=Starts(new=("--no-daemon",), resume=("resume", "--no-daemon", SESSION_ID)),
@@ -241,7 +238,6 @@ GEMINI = CliProfile(
     # It still draws a paste when Enter comes 50 ms later, and then keeps the text in its box.
     typing=_SLOW_PASTE,
     title_rule="gemini",
-    composer_rule="burst",
     program=("gemini",),
     starts=Starts(new=("--session-id", SESSION_ID), resume=("--resume", SESSION_ID)),
     # By default it starts itself again as a child and then ignores SIGTERM and SIGHUP.

@@ -94,7 +94,8 @@ class Typing:
     `bracketed_paste`: wrap the text in paste markers while the terminal has mode 2004 on.
     `recovery_enter`: an Enter that seems to be lost may be pressed once more. `flag_proves`: the busy flag may prove a
     submission where no status is published. `backslashes_pair`: of two backslashes before Enter the first quotes the
-    second, so that only an odd number of them keeps the text from being entered.
+    second, so that only an odd number of them keeps the text from being entered. `composer_rule`: the name of the
+    rule by which its box takes the line breaks that people type.
     """
 
     enter_delay_ms: int = 50
@@ -104,6 +105,7 @@ class Typing:
     recovery_enter: bool = True
     flag_proves: bool = True
     backslashes_pair: bool = False
+    composer_rule: str = "agent"
 
 
 class Log(Protocol):

@@ -68,21 +68,23 @@ class ComposerRule:
 
     `line_feed_submits`: LF is another Enter; otherwise it begins a new line. `enter_kept_from`: so many characters
     (UTF-16 units) in one piece with an Enter make that Enter a line break, and so do several lines in one piece. None:
-    an Enter is an Enter, whatever comes along with it.
+    an Enter is an Enter, whatever comes along with it. `backslashes_pair`: of two backslashes before Enter the first
+    quotes the second, and the Enter submits.
     """
 
-    line_feed_submits: bool = True
+    line_feed_submits: bool = False
     enter_kept_from: int | None = None
+    backslashes_pair: bool = False
 
 
-PLAIN: Final = ComposerRule()
+PLAIN: Final = ComposerRule(line_feed_submits=True, backslashes_pair=True)
 
 COMPOSER_RULES: Final[Mapping[str, ComposerRule]] = {
     "plain": PLAIN,
     # Measured: 60 characters with their Enter in one write are submitted, 64 stay in the box. Between them is doubt.
-    "agent": ComposerRule(line_feed_submits=False, enter_kept_from=61),
+    "agent": ComposerRule(enter_kept_from=61),
     # Measured: any text with its Enter in one write stays in the box.
-    "burst": ComposerRule(line_feed_submits=False, enter_kept_from=1),
+    "burst": ComposerRule(enter_kept_from=1),
 }
 """By the names that profiles use."""
 
@@ -287,8 +289,8 @@ class Composer:
     def _line_break(self, character: str) -> None:
         if self._keeps_enter or (character == "\n" and not self._rule.line_feed_submits):
             self._draft.insert(character)
-        elif self._draft.escaped:
-            self._draft.break_line()
+        elif self._draft.escaped(in_pairs=self._rule.backslashes_pair):
+            self._draft.break_line(in_pairs=self._rule.backslashes_pair)
         else:
             self._draft.clear()
 

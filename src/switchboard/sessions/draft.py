@@ -82,14 +82,16 @@ class Draft:
         self._lose_place()
         self._lost = True
 
-    @property
-    def escaped(self) -> bool:
-        """Whether a backslash is known to stand before the cursor or at the end of the text."""
-        return _BACKSLASH in (self._before.near(), self._after.far())
+    def escaped(self, *, in_pairs: bool = False) -> bool:
+        """Whether a backslash is known to stand before the cursor or at the end of the text.
 
-    def break_line(self) -> None:
+        `in_pairs`: the first of two quotes the second, so that only an odd number of them counts.
+        """
+        return self._before.escaped(in_pairs, near=True) or self._after.escaped(in_pairs, near=False)
+
+    def break_line(self, *, in_pairs: bool = False) -> None:
         """Make the backslash of `escaped` a line break."""
-        if self._before.near() != _BACKSLASH:
+        if not self._before.escaped(in_pairs, near=True):
             self.end()
         self._before.take(1)
         self.insert("\n")
@@ -222,9 +224,12 @@ class _Side:
         """The kind of the run next to the cursor; None when there is no text."""
         return self._runs[-1 if self._near_right else 0] % _KINDS if self._runs else None
 
-    def far(self) -> int | None:
-        """The kind of the run at the text's end; None when there is no text."""
-        return self._runs[0 if self._near_right else -1] % _KINDS if self._runs else None
+    def escaped(self, in_pairs: bool, *, near: bool) -> bool:
+        """Whether the run next to the cursor (else the one farthest from it) is of backslashes, see `Draft.escaped`."""
+        if not self._runs:
+            return False
+        length, kind = divmod(self._runs[-1 if near is self._near_right else 0], _KINDS)
+        return kind == _BACKSLASH and (length % 2 == 1 or not in_pairs)
 
     def push(self, kind: int, length: int) -> None:
         """Put `length` code points of one kind next to the cursor."""

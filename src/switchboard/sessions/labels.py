@@ -26,10 +26,9 @@ class Label:
     """One session. `key`: the CLI's session id now; `past`: the ids it had. `launched_at`: wall milliseconds.
 
     `writer`: (process id, start identity) of the CLI that owns the conversation, once its descriptor has shown it.
-    `reported`: that CLI has shown a status since it was launched, or is known to show none. `modes`: bytes that bring a
-    fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a delivery had typed without its
-    Enter, since `delivery_at`. `request`: the one on whose behalf something was written last, until it is answered.
-    `opened_by`: "trigger", or None when a person opened it.
+    `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a
+    delivery had typed without its Enter, since `delivery_at`. `request`: the one on whose behalf something was written
+    last, until it is answered. `opened_by`: "trigger", or None when a person opened it.
     """
 
     key: str
@@ -45,7 +44,6 @@ class Label:
     rows: int = 40
     sandbox: bool = False
     writer: tuple[int, str] | None = None
-    reported: bool = False
     composer: dict[str, Any] | None = None
     title: str = ""
     busy: bool = False
@@ -65,7 +63,6 @@ _OPTIONAL: Mapping[str, type | UnionType] = {
     "columns": int,
     "rows": int,
     "sandbox": bool,
-    "reported": bool,
     "title": str,
     "busy": bool,
     "modes_seq": int,
@@ -111,8 +108,6 @@ def decode_label(data: bytes) -> Label | None:
         label.composer = fields.get("composer")
         writer = fields.get("writer")
         label.writer = (int(writer[0]), _text(writer[1])) if writer else None
-        if "reported" not in fields:  # written by an earlier version, to which a descriptor was as good as a status
-            label.reported = label.writer is not None
         label.modes = base64.b64decode(fields.get("modes", ""))
         delivery = fields.get("delivery")
         label.delivery = None if delivery is None else base64.b64decode(delivery)

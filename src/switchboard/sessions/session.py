@@ -61,10 +61,11 @@ class Session:
         self._hooks = hooks
         self._clock = clock
         self.screen = Screen(TITLE_RULES[profile.title_rule])
-        self._composer = Composer(COMPOSER_RULES[profile.composer_rule])
+        self._composer = Composer(COMPOSER_RULES[profile.typing.composer_rule])
         if adopted:
             self._take_up(clock.now())
-        starting = profile.publishes and not label.reported
+        # A label that names the CLI's own process says that an earlier host has seen its descriptor.
+        starting = profile.publishes and label.writer is None
         self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._composer.view(), starting=starting))
         self._pty = Pty(holding.master, holding.ring, self._printed, self._hung_up)
         self._gate = Gate(self._pty, self, self._composer, clock)
@@ -260,16 +261,16 @@ class Session:
         starting = self.facts.value.starting and (status is None or status.status is None)
         self._observed(status, starting=starting)
 
+    def observed_start(self) -> None:
+        """Its CLI has a descriptor and has shown no status in it yet, as far as this host knows."""
+        self._observed(self.facts.value.status, starting=True)
+
     def observed_silence(self) -> None:
         """Its CLI has had a descriptor for so long that no status is to be expected of it any more."""
         self._observed(self.facts.value.status, starting=False)
 
     def _observed(self, status: CliStatus | None, *, starting: bool) -> None:
-        facts = self.facts.value
-        if facts.starting and not starting:
-            self.label.reported = True
-            self._save()
-        self.facts.publish(replace(facts, status=status, starting=starting))
+        self.facts.publish(replace(self.facts.value, status=status, starting=starting))
         self._hooks.changed(self)
 
     def observed_writer(self, pid: int, start: str) -> None:

@@ -64,8 +64,12 @@ class StatusBinding:
         if found is None or _identity(found) != writer:
             # No writer is known, or it has ended (its number may be another process's by now).
             found = reader.owned_by(session.pid)
-        if found is not None:
-            self._apply(session, found)
+        if found is None:
+            return
+        self._apply(session, found)
+        if session.label.writer == _identity(found) and found.status.status is None:
+            session.observed_start()  # of an adopted one it is not known whether there has ever been one
+            self._expect_status(session)
 
     def background_job(self, session_id: str) -> str | None:
         """Return the job id of a live background process that owns the session; None when there is none."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from switchboard.delivery.reasons import KEYS_IN_TEXT, NOT_SENT
-from switchboard.delivery.typable import acts_as_key
+from switchboard.common.facts import Typing
+from switchboard.delivery.reasons import NOT_SENT
+from switchboard.delivery.typable import untypable
 from switchboard.triggers.intake import stale
 from switchboard.triggers.progress import Step
 from switchboard.triggers.results import Result
@@ -79,10 +80,14 @@ class VersionedAction:
         return self._work.fault(message)
 
     def _is_text(self) -> None:
-        """The contract's shape allows control characters. Typed, they are keys: Ctrl-C ends a turn, or the CLI."""
+        """The contract's shape allows what is no text to a terminal: Ctrl-C ends a turn, or the CLI.
+
+        A backslash at the end makes a new line of the Enter in every agent CLI, and there are no other targets.
+        """
         text = self._work.request.text
-        if text is not None and acts_as_key(text):
-            raise Refused(KEYS_IN_TEXT, error=NOT_SENT)
+        trouble = None if text is None else untypable(text, Typing())
+        if trouble is not None:
+            raise Refused(trouble, error=NOT_SENT)
 
     def _still_fresh(self) -> None:
         """The request may have grown too old while it waited."""

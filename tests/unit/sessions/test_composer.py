@@ -391,6 +391,10 @@ LINE_BREAK_ROWS: list[tuple[str, str, list[str], int]] = [
     ("backslash at the end of a paste", "agent", ["\x1b[200~C:\\\x1b[201~", "\r"], 3),
     ("the line break is whitespace", "agent", ["one\\", "\r", "two", "\x17"], 4),
     ("backslash, Enter in a shell", "plain", ["echo \\", "\r"], 6),
+    ("two backslashes, Enter in a shell", "plain", ["echo C:\\\\", "\r"], 0),
+    ("two backslashes, Enter", "agent", ["echo C:\\\\", "\r"], 9),
+    ("three backslashes, Enter in a shell", "plain", ["echo \\\\\\", "\r"], 8),
+    ("backslash, Tab, Enter", "agent", ["a\\\t", "\r"], 2),
     ("backslash, LF in a shell", "plain", ["echo \\", "\n"], 6),
     ("backslash, Enter in a CLI that guesses by speed", "burst", ["a\\", "\r"], 2),
     ("LF", "agent", ["row1", "\n"], 5),
@@ -539,17 +543,17 @@ def test_a_snapshot_that_does_not_say_so_may_have_lost_something() -> None:
 @pytest.mark.parametrize(
     ("profile", "rule"),
     [
-        ("claude", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
-        ("agent", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
-        ("attach", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
-        ("opencode", ComposerRule(line_feed_submits=False, enter_kept_from=61)),
-        ("codex", ComposerRule(line_feed_submits=False, enter_kept_from=1)),
-        ("gemini", ComposerRule(line_feed_submits=False, enter_kept_from=1)),
-        ("shell", ComposerRule()),
+        ("claude", ComposerRule(enter_kept_from=61)),
+        ("agent", ComposerRule(enter_kept_from=61)),
+        ("attach", ComposerRule(enter_kept_from=61)),
+        ("opencode", ComposerRule(enter_kept_from=61)),
+        ("codex", ComposerRule(enter_kept_from=1)),
+        ("gemini", ComposerRule(enter_kept_from=1)),
+        ("shell", ComposerRule(line_feed_submits=True, backslashes_pair=True)),
     ],
 )
 def test_the_rules_of_the_profiles(profile: str, rule: ComposerRule) -> None:
-    assert COMPOSER_RULES[PROFILES[profile].composer_rule] == rule
+    assert COMPOSER_RULES[PROFILES[profile].typing.composer_rule] == rule
 
 
 # Snapshots
@@ -638,7 +642,8 @@ def test_a_long_paste_takes_linear_time(bracketed: bool, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["\x1b", "\x1b]", "\x1b[", "\x1bP0", "\x1b[1;", "\x1b]é", "\x01\x05", "a\x1b[1;5D", "\\a\x17", "a\r"]
+    "unit",
+    ["\x1b", "\x1b]", "\x1b[", "\x1bP0", "\x1b[1;", "\x1b]é", "\x1b[200~", "\x01\x05", "a\x1b[1;5D", "\\\x17", "a\r"],
 )
 @pytest.mark.parametrize("rule", COMPOSER_RULES)
 def test_hostile_input_takes_linear_time(rule: str, unit: str) -> None:

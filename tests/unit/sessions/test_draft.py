@@ -104,8 +104,8 @@ def test_counts_like_a_plain_editor(steps: list[tuple[str, ...]]) -> None:
             play(draft, step)
             play(plain, step)
             assert len(draft) == len(plain), step
-            assert draft.escaped == plain.escaped, step
-            if draft.escaped and step == ("end",):
+            assert draft.escaped() == plain.escaped, step
+            if draft.escaped() and step == ("end",):
                 draft.break_line()
                 plain.break_line()
 
@@ -114,22 +114,35 @@ def test_a_line_break_takes_the_place_of_its_backslash() -> None:
     draft = Draft()
     draft.insert("one two\\\\")
     draft.break_line()
-    assert (len(draft), draft.escaped) == (9, False)
+    assert (len(draft), draft.escaped()) == (9, False)
     draft.delete_behind()
-    assert (len(draft), draft.escaped) == (8, True)
+    assert (len(draft), draft.escaped()) == (8, True)
     draft.home()
     draft.break_line()  # the one at the end of the text
     draft.insert("x")
     draft.delete_word_behind()
-    assert (len(draft), draft.escaped) == (8, False)
+    assert (len(draft), draft.escaped()) == (8, False)
     draft.delete_word_behind()
     assert len(draft) == 4
+
+
+@pytest.mark.parametrize(("count", "odd"), [(0, False), (1, True), (2, False), (3, True)])
+def test_backslashes_in_pairs(count: int, odd: bool) -> None:
+    draft = Draft()
+    draft.insert("a\\b" + "\\" * count)
+    assert draft.escaped(in_pairs=True) is odd
+    assert draft.escaped() is (count > 0)
+    draft.home()
+    assert draft.escaped(in_pairs=True) is odd
+    if odd:
+        draft.break_line(in_pairs=True)
+        assert (len(draft), draft.escaped(in_pairs=True)) == (3 + count, False)
 
 
 def test_a_backslash_survives_a_snapshot() -> None:
     draft = Draft()
     draft.insert("a\\")
-    assert Draft.restored(json.loads(json.dumps(draft.snapshot()))).escaped
+    assert Draft.restored(json.loads(json.dumps(draft.snapshot()))).escaped()
 
 
 def test_a_step_over_a_word_of_many_backslashes_is_bounded_and_never_too_low() -> None:

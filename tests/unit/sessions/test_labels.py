@@ -23,7 +23,6 @@ def full() -> Label:
         rows=30,
         sandbox=True,
         writer=(12, "345"),
-        reported=True,
         composer={"pending": 3},
         title="✳ title",
         busy=True,
@@ -54,17 +53,6 @@ def test_a_label_of_a_later_version_is_read_without_what_is_unknown() -> None:
 def test_a_label_of_an_earlier_version_has_defaults() -> None:
     fields = {"key": "id", "profile": "agent", "cwd": "/", "generation": 1, "launched_at": 2}
     assert decode_label(json.dumps(fields).encode()) == Label("id", "agent", "/", 1, 2)
-
-
-@pytest.mark.parametrize(("writer", "reported"), [((12, "345"), True), (None, False)], ids=["seen", "not seen"])
-def test_in_a_label_of_an_earlier_version_a_descriptor_that_was_seen_was_a_report(
-    writer: tuple[int, str] | None, reported: bool
-) -> None:
-    fields = json.loads(encode_label(Label("id", "agent", "/", 1, 2, writer=writer)))
-    del fields["reported"]
-    found = decode_label(json.dumps(fields).encode())
-    assert found is not None
-    assert found.reported is reported
 
 
 @pytest.mark.parametrize(

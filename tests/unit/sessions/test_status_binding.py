@@ -166,9 +166,9 @@ async def test_the_first_status_ends_the_start_and_a_descriptor_does_not(rig: Ri
     session = await rig.open()
     assert session.facts.value.starting
     await rig.publish(100, status=None, statusUpdatedAt=None)
-    assert (session.facts.value.starting, session.label.writer, session.label.reported) == (True, (100, "1000"), False)
+    assert (session.facts.value.starting, session.label.writer) == (True, (100, "1000"))
     await rig.publish(100, status="idle")
-    assert (session.facts.value.starting, status(session), session.label.reported) == (False, "idle", True)
+    assert (session.facts.value.starting, status(session)) == (False, "idle")
     await rig.publish(100, status=None)
     await rig.withdraw(100)
     assert not session.facts.value.starting, "what was there and is lost has the old meaning"
@@ -189,10 +189,27 @@ async def test_a_cli_that_shows_no_status_has_started_after_a_while(rig: Rig) ->
     await rig.clock.advance(SILENT_MS // 2)
     await rig.publish(100, status=None, name="another")
     await rig.clock.advance(SILENT_MS // 2 - 1)
-    assert (session.facts.value.starting, session.label.reported) == (True, False)
+    assert session.facts.value.starting
     await rig.clock.advance(1)
-    assert (session.facts.value.starting, session.label.reported) == (False, True)
+    assert not session.facts.value.starting
     assert status(session) is None
+
+
+async def test_an_adopted_session_whose_cli_has_shown_no_status_starts_as_well(rig: Rig) -> None:
+    """The host before was killed in between."""
+    session = await rig.open()
+    session.observed_writer(100, "1000")
+    session.observed_silence()
+    await rig.publish(100, status=None)
+    assert not session.facts.value.starting
+    rig.binding.take_up(session)
+    assert session.facts.value.starting
+    await rig.publish(100, status="idle")
+    assert not session.facts.value.starting
+    await rig.publish(100, status=None)
+    rig.binding.take_up(session)
+    await rig.clock.advance(SILENT_MS)
+    assert not session.facts.value.starting
 
 
 async def test_a_descriptor_that_goes_begins_the_while_anew(rig: Rig) -> None:

@@ -11,7 +11,7 @@ from tests.support.lifecycle import CWD, ID, OTHER, House, MemorySession
 
 from switchboard.common.clock import sleep_until
 from switchboard.delivery.lifecycle import PageRefused
-from switchboard.delivery.reasons import KEYS_IN_TEXT, NOT_SENT
+from switchboard.delivery.reasons import BACKSLASH_AT_END, KEYS_IN_TEXT, NOT_SENT
 from switchboard.triggers.v1_action import DEEDS
 from switchboard.triggers.v1_schema import Mode
 
@@ -276,6 +276,13 @@ async def test_a_key_in_the_text_is_refused_before_anything_is_done(
     result = await house.ask({**body, field: f"stop{key} here"})
     assert (result["outcome"], result["reason"], result["error"]) == ("refused", KEYS_IN_TEXT, NOT_SENT)
     assert (result["submitted"], result["wrote"], result["steps_total"]) == ("no", False, 1)
+    assert house.calls == []
+
+
+async def test_a_text_whose_enter_would_be_a_new_line_is_refused(house: House) -> None:
+    house.open_here()
+    result = await house.ask({**PROMPT, "prompt": "ends with \\"})
+    assert (result["reason"], result["wrote"]) == (BACKSLASH_AT_END, False)
     assert house.calls == []
 
 
