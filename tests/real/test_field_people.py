@@ -146,7 +146,7 @@ async def test_03_a_key_with_alt_leaves_nothing_in_the_agents_box(agents: FieldH
     async with page(agents) as shown:
         handle = await shown.open(agents)
         session_id = (await shown.status(handle, "idle")).id
-        shown.type(handle, b"\x1bx\x1b.\x1b1\x1b#")
+        shown.type(handle, b"\x1bx\x1by\x1b;")
         result = await agents.result(agents.ask(session_id, "now then", wait="idle"))
         assert result["submitted"] == "confirmed", result
         assert prompts(agents, session_id) == ["now then"]
