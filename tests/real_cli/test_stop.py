@@ -38,6 +38,7 @@ def test_it_ends_cleanly(host: RealHost, home: RealHome, api: MessagesApi, how: 
     else:
         ended = host.command("down", "--sessions")
         assert ended.returncode == 0, ended.stderr
+        assert host.process.wait(10) == 0
     gate.open()
     assert not Path(f"/proc/{session['pid']}").exists()
     assert not home.sessions.is_dir() or list(home.sessions.iterdir()) == []

@@ -1,37 +1,13 @@
-"""The host's sessions as the terminals that delivery writes to."""
+"""Which requests have written to the host's sessions, in the labels that outlive the host."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from switchboard.delivery.port import Target
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
-
-
-class HostedTerminals:
-    """`switchboard.delivery.port.Terminals` over the registry.
-
-    `background_job` tells whether a live background process owns a session that is not open here.
-    """
-
-    def __init__(self, registry: Registry, background_job: Callable[[str], str | None]) -> None:
-        self._registry = registry
-        self._background_job = background_job
-
-    def find(self, session_id: str) -> Session | None:
-        """Return the open session of that id, or of one that had that id before."""
-        return self._registry.find(session_id)
-
-    def lock_key(self, session_id: str) -> str:
-        """Return the key of the session's queue: its terminal's number, or the id where nothing is open."""
-        session = self._registry.find(session_id)
-        return session_id.lower() if session is None else f"#{session.handle}"
-
-    def background_job(self, session_id: str) -> str | None:
-        """Return the job id when a background process owns the session."""
-        return self._background_job(session_id)
 
 
 class HostedJournal:

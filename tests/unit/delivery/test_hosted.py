@@ -1,4 +1,4 @@
-"""Hosted sessions as delivery's terminals, and the journal in their labels for a host that comes after a killed one."""
+"""The journal in the labels of sessions, for a host that comes after a killed one."""
 
 from __future__ import annotations
 
@@ -8,45 +8,12 @@ from contextlib import contextmanager
 from typing import cast
 
 import pytest
-from tests.support.sessions import Stand, hosted, house
+from tests.support.sessions import Stand, hosted
 
 from switchboard.common.facts import ComposerView
-from switchboard.delivery.hosted import HostedJournal, HostedTerminals
+from switchboard.delivery.hosted import HostedJournal
 from switchboard.sessions.labels import Label, decode_label
 from switchboard.sessions.registry import Registry
-
-# --- terminals ----------------------------------------------------------------------------------------------------
-
-
-async def test_a_terminal_is_found_by_the_id_that_its_session_has_or_had() -> None:
-    with house() as home:
-        terminals = HostedTerminals(home.registry, lambda _id: None)
-        session = await home.opens(session_id="one")
-        session.rekeyed("two")
-        assert terminals.find("ONE") is terminals.find("two") is session
-        assert terminals.find("three") is None
-        home.keeper.exits(session.handle)
-        assert terminals.find("two") is None
-
-
-async def test_all_ids_of_a_terminal_have_one_queue_and_what_is_not_open_has_its_own() -> None:
-    with house() as home:
-        terminals = HostedTerminals(home.registry, lambda _id: None)
-        session = await home.opens(session_id="one")
-        session.rekeyed("two")
-        assert terminals.lock_key("ONE") == terminals.lock_key("two") == f"#{session.handle}"
-        assert terminals.lock_key("Three") == terminals.lock_key("three") == "three"
-        other = await home.opens(session_id="other")
-        assert terminals.lock_key("other") != terminals.lock_key("one")
-        home.keeper.exits(other.handle)
-        assert terminals.lock_key("other") == "other"
-
-
-def test_a_background_job_is_asked_for() -> None:
-    with house() as home:
-        terminals = HostedTerminals(home.registry, {"one": "job-1"}.get)
-        assert (terminals.background_job("one"), terminals.background_job("two")) == ("job-1", None)
-
 
 # --- the journal --------------------------------------------------------------------------------------------------
 
