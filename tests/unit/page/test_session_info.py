@@ -26,8 +26,8 @@ BUSY_TITLE = "\x1b]0;⠋ x\x07".encode()
         ("claude", "busy", False, "busy"),
         ("claude", "waiting", False, "waiting"),
         ("claude", "shell", False, "shell"),
-        ("claude", "unpublished", False, "unknown"),
-        ("claude", "unpublished", True, "busy"),
+        ("claude", "unpublished", False, "starting"),
+        ("claude", "unpublished", True, "starting"),
         ("claude", "gone", False, "unknown"),
         ("claude", "gone", True, "busy"),
         ("shell", None, False, "running"),
@@ -44,7 +44,8 @@ async def test_the_word_of_a_running_session(profile: str, status: str | None, t
         if title:
             await stand.prints(BUSY_TITLE)
         if status is not None:
-            stand.session.observed_status(CliStatus(None if status in ("unpublished", "gone") else status, 5))
+            word_of = {"unpublished": None, "gone": "idle"}
+            stand.session.observed_status(CliStatus(word_of.get(status, status), 5))
         if status == "gone":
             stand.session.observed_status(None)
         assert status_word(stand.session) == word
