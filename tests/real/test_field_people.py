@@ -130,6 +130,7 @@ async def test_03_nothing_is_written_into_what_an_agent_keeps(
         session_id = (await shown.status(handle, "idle")).id
         for piece in pieces:
             shown.type(handle, piece)
+        await shown.ask(messages.ListSessions)  # answered after all of them: the request comes behind the keys
         for payload in PAYLOADS:
             result = await refused(agents, session_id, payload)
             assert result["reason"] == reasons.composer_pending(str(length))
@@ -147,6 +148,7 @@ async def test_03_a_key_with_alt_leaves_nothing_in_the_agents_box(agents: FieldH
         handle = await shown.open(agents)
         session_id = (await shown.status(handle, "idle")).id
         shown.type(handle, b"\x1bx\x1by\x1b;")
+        await shown.ask(messages.ListSessions)  # answered after them
         result = await agents.result(agents.ask(session_id, "now then", wait="idle"))
         assert result["submitted"] == "confirmed", result
         assert prompts(agents, session_id) == ["now then"]
