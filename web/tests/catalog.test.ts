@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { changed, gone, inKnownOrder, keyOf, knownDirectories, matches, merged, NO_FILTER, projects } from "../src/catalog";
 import { session } from "./session";
 
-const closed = (id: string, at: number, cwd = "/w/shop") =>
+const closed = (id: string, at: number, cwd = "/p/shop") =>
   session({ id, state: "closed", status: "closed", handle: null, modified_at: at, cwd });
 
 test("a conversation with a terminal is not listed again as closed, whatever the case of its id", () => {
@@ -43,9 +43,9 @@ test("the old terminal of a conversation that is open again goes without a trace
 });
 
 test("projects with running sessions come first; in them terminals by age, then closed ones, newest first", () => {
-  const list = [closed("x", 9, "/w/old/docs"), session({ handle: 4, id: "d" }), closed("n", 5, "/home/me/work/shop"), session({ handle: 2, id: "b" })];
+  const list = [closed("x", 9, "/p/old/docs"), session({ handle: 4, id: "d" }), closed("n", 5, "/home/me/src/shop"), session({ handle: 2, id: "b" })];
   const shown = projects(list, NO_FILTER, 0);
-  expect(shown.map((p) => p.title)).toEqual(["work/shop", "old/docs"]);
+  expect(shown.map((p) => p.title)).toEqual(["src/shop", "old/docs"]);
   expect(shown[0]?.sessions.map(keyOf)).toEqual(["h2", "h4", "in"]);
 });
 
@@ -53,7 +53,7 @@ test.each([
   ["part of the name", "pay", true], ["two words in any order", "shop pay", true], ["the CLI", "claude", true],
   ["the id", "aaaaaaaa", true], ["something else", "docs", false],
 ])("search by %s", (_, text, found) => {
-  expect(matches(session({ name: "Payment", cwd: "/w/shop" }), { ...NO_FILTER, text }, 0)).toBe(found);
+  expect(matches(session({ name: "Payment", cwd: "/p/shop" }), { ...NO_FILTER, text }, 0)).toBe(found);
 });
 
 test("chips", () => {

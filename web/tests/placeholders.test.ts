@@ -7,7 +7,7 @@ import { session } from "./session";
 
 const action = (fields: Partial<SessionAction> = {}): SessionAction => ({
   type: "session_action", permit: "p", epoch: "e", mode: "resume", requested_id: "a", tab_key: "a", generation: null, deadline: 9,
-  profile: "claude", project: "/w/shop", cwd: "/w/shop/api", name: null, ...fields,
+  profile: "claude", project: "/p/shop", cwd: "/p/shop/api", name: null, ...fields,
 });
 const closed = (id: string, fields: Partial<SessionInfo> = {}) => session({ id, state: "closed", status: "closed", handle: null, generation: 0, ...fields });
 const listed = (...sessions: SessionInfo[]) => reduce(INITIAL, { type: "host", message: { type: "sessions", sessions } });
@@ -19,7 +19,7 @@ test("a session that nobody has listed gets a row, which goes when nothing came 
   const before = listed(session({ id: "b" }));
   const state = place(before, { mode: "new", requested_id: null, name: "Follow-up" });
   expect(rows(state)).toEqual(["h1 idle", "ia starting"]);
-  expect(state.sessions[1]).toMatchObject({ name: "Follow-up", project: "/w/shop", cwd: "/w/shop/api", cli: "claude", opened_by: "trigger" });
+  expect(state.sessions[1]).toMatchObject({ name: "Follow-up", project: "/p/shop", cwd: "/p/shop/api", cli: "claude", opened_by: "trigger" });
   expect(rows(unplace(state))).toEqual(["h1 idle"]);
 });
 

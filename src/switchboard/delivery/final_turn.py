@@ -17,7 +17,7 @@ from switchboard.common.clock import FOREVER, Instant
 from switchboard.common.ecma import trim
 from switchboard.common.facts import Facts
 from switchboard.delivery.evidence import WORKING, dialog_open, own_entry, reacted, usable_status
-from switchboard.delivery.reactions import Pulse
+from switchboard.delivery.reactions import Pulse, Rest
 from switchboard.delivery.waits import EXITED, DialogMemory, Ending, Kind
 
 
@@ -40,10 +40,11 @@ class FinalTurnWait:
     quiet_ms: int
     pulse: Pulse
     due: Instant = FOREVER
-    _idle: tuple[int, int] | None = None
-    """The stamp of the idle in progress, and since when it was seen."""
-    _down_since: int | None = None
+    _rest: Rest = field(init=False)
     _dialogs: DialogMemory = field(default_factory=DialogMemory)
+
+    def __post_init__(self) -> None:
+        self._rest = Rest(self.enter_at, self.pulse)
 
     def observe(self, facts: Facts, now: int) -> Ending | None:
         self._dialogs.look(facts, now)
@@ -68,16 +69,7 @@ class FinalTurnWait:
     def _follow(self, facts: Facts, now: int) -> None:
         if facts.transcript is None or self._own_doing:
             self.confirmed = self.confirmed or reacted(facts, self.enter_at)
-        status = usable_status(facts)
-        if status is None or status[0] != "idle" or status[1] < self.enter_at:
-            self._idle = None
-        elif self._idle is None or self._idle[0] != status[1]:
-            self._idle = (status[1], now)
-        self.pulse.look(facts)
-        if facts.busy:
-            self._down_since = None
-        elif self._down_since is None:
-            self._down_since = now
+        self._rest.look(facts, now)
 
     def _taken(self, facts: Facts) -> bool:
         """Whether it is proven that the CLI has the text."""
@@ -90,9 +82,7 @@ class FinalTurnWait:
         return trim(self.command)[:1] in ("/", "!")
 
     def _idle_at(self, facts: Facts) -> Instant:
-        if self._idle is None or not self._taken(facts):
-            return FOREVER
-        return self._idle[1] + self.settle_ms
+        return self._rest.idle_since + self.settle_ms if self._taken(facts) else FOREVER
 
     def _shown_at(self, facts: Facts) -> Instant:
         """When the transcript shows the text and, after it, a turn that is over, with nobody writing any more."""
@@ -107,8 +97,8 @@ class FinalTurnWait:
     def _flag_at(self, facts: Facts) -> Instant:
         # A status whose stamp cannot be used proves nothing, and holds back.
         silent = facts.status is None or (usable_status(facts) is None and facts.status.status in (None, "idle"))
-        if not silent or not self.pulse.seen or self._down_since is None:
+        if not silent or not self.pulse.seen:
             return FOREVER
         if facts.transcript is not None and not self._taken(facts):
             return FOREVER
-        return max(self._down_since, facts.busy_changed_at) + self.settle_ms
+        return self._rest.down_since(facts) + self.settle_ms

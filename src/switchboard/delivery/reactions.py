@@ -191,6 +191,38 @@ class PendingWait:
 
 
 @dataclass(slots=True)
+class Rest:
+    """Since when a session has been at rest after the Enter at `enter_at`, by its status and by its busy flag."""
+
+    enter_at: int
+    pulse: Pulse
+    _idle: tuple[int, int] | None = None
+    """The stamp of the idle in progress, and since when it was seen."""
+    _down_since: int | None = None
+
+    def look(self, facts: Facts, now: int) -> None:
+        status = usable_status(facts)
+        if status is None or status[0] != "idle" or status[1] < self.enter_at:
+            self._idle = None
+        elif self._idle is None or self._idle[0] != status[1]:
+            self._idle = (status[1], now)
+        self.pulse.look(facts)
+        if facts.busy:
+            self._down_since = None
+        elif self._down_since is None:
+            self._down_since = now
+
+    @property
+    def idle_since(self) -> Instant:
+        """Since when the idle was seen that is stamped at or after the Enter; `FOREVER` while there is none."""
+        return FOREVER if self._idle is None else self._idle[1]
+
+    def down_since(self, facts: Facts) -> Instant:
+        """Since when the busy flag has been down; `FOREVER` while it is up."""
+        return FOREVER if self._down_since is None else max(self._down_since, facts.busy_changed_at)
+
+
+@dataclass(slots=True)
 class BusyFallWait:
     """Until the turn of an Enter has ended: deadline, exit, status, transcript, busy flag, no rise.
 
@@ -207,20 +239,22 @@ class BusyFallWait:
     transcript: TranscriptRule
     pulse: Pulse
     due: Instant = FOREVER
-    _idle: tuple[int, int] | None = None
-    _down_since: int | None = None
+    _rest: Rest = field(init=False)
     _dialogs: DialogMemory = field(default_factory=DialogMemory)
     _dialog: bool = False
+
+    def __post_init__(self) -> None:
+        self._rest = Rest(self.enter_at, self.pulse)
 
     def observe(self, facts: Facts, now: int) -> Ending | None:
         self._dialogs.look(facts, now)
         self._dialog = self._dialog or dialog_open(facts)
-        self._follow(facts, now)
+        self._rest.look(facts, now)
         if now >= self.deadline:
             return Ending(Kind.TIMED_OUT, dialog=self._dialog)
         if not facts.present:
             return EXITED
-        idle_at = FOREVER if self._idle is None else self._idle[1] + self.settle_ms
+        idle_at = self._rest.idle_since + self.settle_ms
         shown_at = max(self.transcript.over_at(facts), self._dialogs.clear_at(self.settle_ms))
         flag_at, flag_source = self._flag(facts)
         for at, source in ((idle_at, "descriptor"), (shown_at, "transcript"), (flag_at, flag_source)):
@@ -229,21 +263,7 @@ class BusyFallWait:
         self.due = min(self.deadline, idle_at, shown_at, flag_at)
         return None
 
-    def _follow(self, facts: Facts, now: int) -> None:
-        status = usable_status(facts)
-        if status is None or status[0] != "idle" or status[1] < self.enter_at:
-            self._idle = None
-        elif self._idle is None or self._idle[0] != status[1]:
-            self._idle = (status[1], now)
-        self.pulse.look(facts)
-        if facts.busy:
-            self._down_since = None
-        elif self._down_since is None:
-            self._down_since = now
-
     def _flag(self, facts: Facts) -> tuple[Instant, str]:
         if not self.pulse.seen:
             return self.rise_until, "no_rise"
-        if self._down_since is None:
-            return FOREVER, "busy_flag"
-        return max(self._down_since, facts.busy_changed_at) + self.settle_ms, "busy_flag"
+        return self._rest.down_since(facts) + self.settle_ms, "busy_flag"

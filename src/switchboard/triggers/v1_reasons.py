@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
+from switchboard.delivery import lifecycle
 from switchboard.delivery import reasons as delivery
 
 # --- the shape of a request, in the order of the checks ---------------------------------------------------------------
@@ -52,10 +53,10 @@ def text_controls(field: str) -> str:
 
 # --- the whole action -------------------------------------------------------------------------------------------------
 
-TIMED_OUT = "session action timed out"
+TIMED_OUT = lifecycle.ACTION_TIMED_OUT
 CLOSING = delivery.CLOSING
 MARKER_NOT_SAVED = "action state could not be saved"
-INTERRUPTED = "interrupted by restart"
+INTERRUPTED = delivery.RESTARTED
 FAULT = "internal error"
 """A fault of ours; `error` has its message."""
 
@@ -86,12 +87,12 @@ WRITER_CHANGED = delivery.WRITER_CHANGED
 # --- opening ----------------------------------------------------------------------------------------------------------
 
 RATE_LIMITED = "new session rate limit exceeded"
-NO_WINDOW = "window not available"
-NOT_READY = "renderer not ready"
-PAGE_GONE = "renderer unavailable"
-PAGE_TIMED_OUT = "renderer action timed out"
-OPEN_FAILED = "session open failed"
-NAME_NOT_SAVED = "session name could not be saved"
+NO_WINDOW = lifecycle.NO_WINDOW
+NOT_READY = lifecycle.NOT_READY
+PAGE_GONE = lifecycle.PAGE_GONE
+PAGE_TIMED_OUT = lifecycle.PAGE_TIMED_OUT
+OPEN_FAILED = lifecycle.OPEN_FAILED
+NAME_NOT_SAVED = lifecycle.NAME_NOT_SAVED
 READINESS_UNAVAILABLE = "session readiness unavailable"
 
 # --- stopping ---------------------------------------------------------------------------------------------------------
