@@ -15,7 +15,17 @@ ROOT = Path(__file__).resolve().parents[1]
 # Run as a file, so the repository is not on the path yet; the host of the tests is used here too.
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import actions, delivery, hosting, lookup, machine, page, starting  # noqa: E402 - after the path is set
+from benchmarks import (  # noqa: E402 - after the path is set
+    actions,
+    delivery,
+    hosting,
+    liveness,
+    lookup,
+    machine,
+    page,
+    sandboxing,
+    starting,
+)
 from benchmarks.figures import Figure, table  # noqa: E402 - after the path is set
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -24,7 +34,9 @@ RESULTS = ROOT / "benchmarks" / "results"
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure Switchboard; missed aims are told, and fail nothing.")
     parser.add_argument(
-        "chapter", nargs="*", help="delivery, actions, start, sessions, lookup, rest, page (default: all)"
+        "chapter",
+        nargs="*",
+        help="delivery, actions, start, sessions, lookup, liveness, sandbox, rest, page (default: all)",
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, fewer sessions: to see that it works")
     parser.add_argument(
@@ -40,6 +52,8 @@ def main() -> int:
         "start": lambda: starting.measure(3 if quick else 15),
         "sessions": lambda: asyncio.run(hosting.measure_sessions(5 if quick else 50)),
         "lookup": lambda: lookup.measure(50 if quick else 500, 1_000 if quick else 10_000, 5 if quick else 30),
+        "liveness": lambda: liveness.measure(200 if quick else 5_000, 200, 5 if quick else 30),
+        "sandbox": lambda: sandboxing.measure(3 if quick else 20, 500 if quick else 5_000),
         "rest": lambda: asyncio.run(hosting.measure_rest(5 if quick else 20, 5 if quick else 30)),
         "page": lambda: page.measure(2 if quick else 5, (8 if quick else 40) * 1_000_000, 50 if quick else 400),
     }

@@ -11,8 +11,10 @@ shift || true
 # One line for each need: the command looked for, then the package that brings it.
 case $group in
   venv) needs="" ;;             # the caller names the package: it goes with the version of Python
-  test) needs="chromium chromium" ;; # the browser of the tests; the rest comes from the package index
-  real) needs="npm npm" ;;      # fetches the real CLI, and the Node it needs
+  # The browser of the tests, and what makes sandboxes; the rest comes from the package index.
+  test) needs=$'chromium chromium\nbwrap bubblewrap' ;;
+  # npm fetches the real CLI, and brings the Node it needs.
+  real) needs=$'npm npm\nbwrap bubblewrap' ;;
   bench) needs="node nodejs" ;; # runs the JavaScript side of the comparison
   *)
     echo "usage: tools/system-packages.sh venv|test|real|bench [PACKAGE…]" >&2

@@ -122,13 +122,13 @@ def test_whatever_a_person_does_goes_on(stage: Stage, tabs: Tabs, where: Callabl
     watched.watch()
     grid = watched.before["grid"]
 
-    stage.save("sandbox", "true")
+    stage.save("shellProfile", "/no/such/shell")
     refused = stage.ask(tab, sessionId=ANOTHER)
     assert (refused["outcome"], refused["reason"], refused["resumed"]) == ("refused", "session open failed", False)
     expect(row(tab, ANOTHER)).to_contain_text("closed")
     watched.still()
 
-    stage.save("sandbox", "false")
+    stage.save("shellProfile", "auto")
     opened = stage.ask(tab, sessionId=CLOSED)
     assert (opened["outcome"], opened["resumed"]) == ("opened", True), opened
     expect(row(tab, CLOSED)).not_to_contain_text("closed")
@@ -227,10 +227,10 @@ def test_who_selected_the_closed_conversation_sees_it_come_to_life(stage: Stage,
     """The selection is the same conversation before and after; the keyboard is left where it is."""
     tab = tabs(enter=False)
     plain(stage, tab)
-    stage.save("sandbox", "true")
+    stage.save("shellProfile", "/no/such/shell")
     row(tab, CLOSED).click()
     expect(tab.page.get_by_text("was not opened")).to_be_visible()
-    stage.save("sandbox", "false")
+    stage.save("shellProfile", "auto")
     search = tab.page.get_by_label("Search sessions")
     search.focus()
     assert stage.ask(tab, sessionId=CLOSED)["resumed"] is True

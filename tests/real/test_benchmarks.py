@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import liveness
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "watcher_side.py"
 ACTIONS = SCRIPT.with_name("actions_side.py")
@@ -39,3 +40,18 @@ def test_a_turn_of_actions_delivers_every_request_of_both_kinds(pace: str, first
             assert 0 < figures["lat_p50"] <= figures["lat_p99"]
         else:
             assert figures["total_ms"] > 0
+
+
+def test_the_liveness_chapter_asks_what_it_says() -> None:
+    """Each figure's answer is checked on the way; the processes that were started for it are gone in the end."""
+    figures = liveness.measure(20, 5, 1)
+    assert [figure.name.split(",")[0] for figure in figures] == [
+        "no descriptor",
+        "a writer of our own",
+        "a sandboxed writer",
+        "nobody fits",
+        "a sandboxed writer",
+        "no descriptor",
+        "nobody fits",
+    ]
+    assert all(figure.value for figure in figures)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.boxed_cli import boxed_cli
 from tests.support.hosting import RunningHost, until
 from tests.support.lifecycle_host import asked, facts, listed, new, prompts, watch_page
 from tests.support.screens import Screen
@@ -151,6 +152,25 @@ async def test_a_session_that_runs_in_another_terminal(
     assert stopped["reason"] == "session live elsewhere"
     assert host.sessions() == [] or all(one["state"] != "open" for one in host.sessions())
     assert prompts(host, session_id) == ["my own words"]
+
+
+@pytest.mark.parametrize("prompt", [None, "hello?"])
+async def test_a_session_that_runs_in_a_sandbox_elsewhere(host: RunningHost, prompt: str | None) -> None:
+    """It has another number there; here, that number is another process's."""
+    session_id = str(uuid.uuid4())
+    folder = host.root / "agent" / "sessions"
+    folder.mkdir(parents=True, exist_ok=True)
+    body = {"action": "open", "sessionId": session_id} | ({} if prompt is None else {"prompt": prompt})
+    taken = min(number for number in ProcFs().numbers() if number > 2)
+    with boxed_cli(folder, session_id, taken) as cli:
+        refused = await asked(host, body)
+        assert facts(refused)[:3] == ("refused", "session live elsewhere", False)
+        assert (refused["wrote"], f"process {cli.pid} has it open" in refused["detail"]) == (False, True)
+        stopped = await asked(host, {"action": "stop", "sessionId": session_id})
+        assert stopped["reason"] == "session live elsewhere"
+    unproven = await asked(host, body)
+    assert (unproven["reason"], unproven["wrote"]) == ("session liveness unavailable", False)
+    assert host.sessions() == []
 
 
 @pytest.mark.parametrize(

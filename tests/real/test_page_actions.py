@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.support.hosting import Page, page, until
+from tests.support.sandboxed import no_proofs
 from tests.support.sessions import ListLog
 
 from switchboard.clis.closed_sessions import ClosedSession
@@ -21,6 +22,8 @@ from switchboard.clis.procfs import ProcFs
 from switchboard.common.system_clock import SystemClock
 from switchboard.delivery.lifecycle import Create, Guards, HostedTarget, PageRefused, Resume, Trouble
 from switchboard.host.actions import HostActions
+from switchboard.host.sandbox_folders import SandboxFolders
+from switchboard.host.sandboxes import Sandboxes
 from switchboard.page.broker import PageBroker
 from switchboard.page.hub import PageHub
 from switchboard.page.local_server import local_server
@@ -72,9 +75,20 @@ class Host:
         self.store = Store(str(root / "switchboard.db"), self.clock.now())
         self.store.change_settings("global", lambda _before: {"permissionMode": None})
         processes = ProcFs()
-        self.sessions = LifecycleSessions(self.registry, processes, self.store, self.clock, lambda _id: None)
+        proofs = no_proofs(self.registry, processes, self.clock)
+        self.sessions = LifecycleSessions(self.registry, processes, self.store, self.clock, lambda _id: None, proofs)
         self.broker = PageBroker(self.clock, self.sessions.holds, lambda: uuid.uuid4().hex)
-        actions = HostActions(self.registry, self.store, {}, processes, self.clock, environment, lambda _sessions: None)
+        sandboxes = Sandboxes(
+            SandboxFolders(str(root), [], lambda _folder: True),
+            str(root / "triggers"),
+            str(root),
+            str(root / "run"),
+            self.clock,
+            self.log,
+        )
+        actions = HostActions(
+            self.registry, self.store, {}, processes, self.clock, environment, lambda _sessions: None, sandboxes
+        )
         self.hub = PageHub(self.registry, actions, self.clock, self.log, "0", self.broker)
         self.registry.listen(self.hub)
         self.spawned: list[HostedTarget] = []

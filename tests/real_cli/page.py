@@ -19,9 +19,10 @@ _LOOK_UP_S: Final = 0.05
 
 
 class TerminalPage:
-    """The page. Leaving the context ends it by force."""
+    """The page. Leaving the context ends it by force. `first`: what is on it once it has drawn its list."""
 
-    def __init__(self, environment: Mapping[str, str], cwd: Path) -> None:
+    def __init__(self, environment: Mapping[str, str], cwd: Path, *, first: str = "Press n to start a session") -> None:
+        self._first = first
         self._environment = environment
         self._cwd = cwd
         self._leaving = threading.Event()
@@ -30,7 +31,7 @@ class TerminalPage:
     def __enter__(self) -> Self:
         self._program = PtyProgram(_WATCH, self._cwd, self._environment)
         try:
-            self._program.until_screen("Press n to start a session")
+            self._program.until_screen(self._first)
         except BaseException:
             self._program.close()
             raise

@@ -19,10 +19,10 @@ class FakeFolderWatcher:
         """Every path watched now, sorted; a path watched twice is there twice."""
         return sorted(watch.path for watch in self._watches)
 
-    def watch(self, path: str, callback: Callback) -> _FakeWatch:
+    def watch(self, path: str, callback: Callback, *, suffix: str = "") -> _FakeWatch:
         if path in self.refused:
             raise OSError(errno.ENOSPC, "no watches left", path)
-        watch = _FakeWatch(self, path, callback)
+        watch = _FakeWatch(self, path, callback, suffix)
         self._watches.append(watch)
         return watch
 
@@ -41,13 +41,16 @@ class FakeFolderWatcher:
 
     def _send(self, path: str, event: FolderEvent | Rescan) -> None:
         for watch in list(self._watches):
+            if isinstance(event, FolderEvent) and not event.name.endswith(watch.suffix):
+                continue
             if watch.path == path and watch in self._watches:
                 watch.callback(event)
 
 
 class _FakeWatch:
-    def __init__(self, owner: FakeFolderWatcher, path: str, callback: Callback) -> None:
+    def __init__(self, owner: FakeFolderWatcher, path: str, callback: Callback, suffix: str) -> None:
         self.path = path
+        self.suffix = suffix
         self.callback = callback
         self._owner = owner
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from switchboard.clis.namespaces import ProcessSeen
 from switchboard.clis.procfs import ProcFs
 
 
 class FakeProcesses:
-    """A /proc below `root`. Processes exist from `add` to `end`; `hidden` ones refuse a signal."""
+    """A /proc below `root`. Processes exist from `add` to `end`; `hidden` ones refuse a signal.
+
+    `listings`: how often all processes were listed. `before_look` is called with the number of each process that is
+    about to be looked at closely.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.probes: list[int] = []
         self.hidden: set[int] = set()
+        self.listings = 0
+        self.before_look: Callable[[int], None] = lambda _pid: None
         self._living: set[int] = set()
 
     def door(self) -> ProcFs:
-        return ProcFs(str(self.root), self._probe, str(self.root / "machine-id"))
+        return _Watched(self, str(self.root), self._probe, str(self.root / "machine-id"))
 
     def machine(
         self,
@@ -64,12 +73,22 @@ class FakeProcesses:
         (folder / "stat").write_text(f"{pid} ({name}) {state} {parent} {middle} {start} 0 0\n")
         mapped = "\t".join(str(number) for number in (ns_pids or (pid,)))
         (folder / "status").write_text(f"Name:\t{name}\nPid:\t{pid}\nNSpid:\t{mapped}\n")
+        (folder / "ns").mkdir(exist_ok=True)
+        link = folder / "ns" / "pid"
+        link.unlink(missing_ok=True)
         if namespace is not None:
-            (folder / "ns").mkdir(exist_ok=True)
-            link = folder / "ns" / "pid"
-            link.unlink(missing_ok=True)
             link.symlink_to(namespace)
         self._living.add(pid)
+
+    def sandboxed(self, pid: int = 8000, number: int = 2, start: str = "9000", **options: Any) -> None:
+        """A process that calls itself `number` in a PID namespace below ours."""
+        options = {"ns_pids": (pid, number), "namespace": "pid:[4026532999]", **options}
+        self.add(pid, start=start, **options)
+
+    def unreadable(self, pid: int, name: str) -> None:
+        """Reading that file of a process fails from now on, whoever asks."""
+        (self.root / str(pid) / name).unlink()
+        (self.root / str(pid) / name).mkdir()
 
     def end(self, pid: int) -> None:
         shutil.rmtree(self.root / str(pid))
@@ -82,3 +101,19 @@ class FakeProcesses:
             raise PermissionError
         if pid not in self._living:
             raise ProcessLookupError
+
+
+class _Watched(ProcFs):
+    """The real door, whose looks are noticed."""
+
+    def __init__(self, fake: FakeProcesses, *places: Any) -> None:
+        super().__init__(*places)
+        self._fake = fake
+
+    def numbers(self) -> list[int]:
+        self._fake.listings += 1
+        return sorted(super().numbers())
+
+    def seen(self, pid: int) -> ProcessSeen | None:
+        self._fake.before_look(pid)
+        return super().seen(pid)

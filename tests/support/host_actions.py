@@ -11,6 +11,8 @@ from typing import Any
 from switchboard.clis.status_reader import StatusReader
 from switchboard.clis.transcript_files import folder_of
 from switchboard.host.actions import HostActions
+from switchboard.host.sandbox_folders import SandboxFolders
+from switchboard.host.sandboxes import Sandboxes
 from switchboard.page.messages import Done, OpenSession
 from switchboard.sessions.session import Session
 from switchboard.store.sqlite import Store
@@ -52,6 +54,20 @@ class ActionsRig:
         sessions = str(self.claude / "sessions")
         self.reader = StatusReader(sessions, self.watcher, self.clock, self.processes.door(), home.log)
         self.shutdowns: list[bool] = []
+        self.data = root / "data"
+        self.data.mkdir()
+        self.used: set[str] = set()
+        """Descriptor folders that a living process may have written in."""
+        self.sandboxes = Sandboxes(
+            SandboxFolders(
+                str(self.data), [str(self.claude), str(root / "agent")], lambda folder: folder not in self.used
+            ),
+            str(root / "triggers"),
+            str(self.data),
+            str(self.data / "run"),
+            self.clock,
+            home.log,
+        )
         self.opened: list[Session] = []
         self.actions = HostActions(
             self.registry,
@@ -61,6 +77,7 @@ class ActionsRig:
             self.clock,
             self.environment,
             self.shutdowns.append,
+            self.sandboxes,
         )
         self.actions.on_opened = self.opened.append
 
@@ -85,6 +102,13 @@ class ActionsRig:
         if at:
             os.utime(path, (at, at))
         return path
+
+    def record_agent(self, session_id: str = ID) -> None:
+        """A transcript of the built-in agent, written in the project."""
+        made = self.record(session_id)
+        path = self.root / "agent" / "projects" / made.parent.name / made.name
+        path.parent.mkdir(parents=True)
+        made.rename(path)
 
     def publish(self, pid: int, session_id: str = ID, **fields: Any) -> None:
         """A running Claude Code, as its descriptor shows it."""

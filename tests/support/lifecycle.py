@@ -39,7 +39,7 @@ from switchboard.sessions.stop import StopError
 from switchboard.store.sqlite import StoreError
 from switchboard.triggers.action_files import ActionFiles
 from switchboard.triggers.fifo import SessionFifo
-from switchboard.triggers.lifecycle_port import Lifecycle, Stopping
+from switchboard.triggers.lifecycle_port import Lifecycle, Proof, Stopping
 from switchboard.triggers.limiter import Limiter
 from switchboard.triggers.results import Result
 from switchboard.triggers.say import Reporter
@@ -59,8 +59,8 @@ CWD = "/srv/project"
 class MemorySession(MemoryTerminal):
     """An open session. `writer` and `kind` may be changed at any time.
 
-    `owner_lives`: whether the process that owns its conversation does. `ends_after`: so long after it was asked to end
-    it does; None: it does not listen.
+    `owner_lives`: whether the process that owns its conversation does. `proof`: what proves that of one in a sandbox.
+    `ends_after`: so long after it was asked to end it does; None: it does not listen.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class MemorySession(MemoryTerminal):
         self.ends_after: int | None = 150
         self.composer = Composer()
         self.processes: tuple[tuple[int, str], ...] = ()
+        self.proof: Proof | None = None
         self.writes: list[tuple[int, bytes]] = []
         self.on_write: Callable[[bytes], None] = lambda _data: None
         self.recorded: TurnEvidence | None = None
@@ -207,6 +208,10 @@ class Sessions:
         if session is not target or session.generation != generation:
             return False
         return session.facts.value.present and session.owner_lives
+
+    def proof(self, target: HostedTarget) -> Proof | None:
+        assert isinstance(target, MemorySession)
+        return target.proof
 
     def remote(self, session_id: str) -> bool:
         if self.store_is_broken:

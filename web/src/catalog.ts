@@ -76,6 +76,7 @@ export function gone(sessions: SessionInfo[], handle: number): SessionInfo[] {
     attention: false,
     exit: null,
     opened_by: null,
+    sandbox: false,
     modified_at: session.status_since ?? session.modified_at ?? session.opened_at,
   };
   return [...others, closed];

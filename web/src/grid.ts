@@ -6,7 +6,7 @@ import { keyOf, NO_FILTER, projects } from "./catalog";
 import { h, setChildren, setText } from "./dom";
 import { buttonIcon, statusIcon } from "./icons";
 import type { SessionInfo } from "./messages";
-import { cliTitle, labelOf, lastSegments, originMark, plain, statusWord } from "./text";
+import { cliTitle, labelOf, lastSegments, originMark, plain, sandboxMark, statusWord } from "./text";
 
 interface Card {
   element: HTMLElement;
@@ -108,7 +108,7 @@ function makeCard(app: App, session: SessionInfo): Card {
     element.dataset["status"] = next.status;
     setText(name, labelOf(next));
     setText(word, statusWord(next));
-    setText(place, [cliTitle(next.cli), next.cwd ? plain(lastSegments(next.cwd)) : "", originMark(next)].filter(Boolean).join(" · "));
+    setText(place, [cliTitle(next.cli), next.cwd ? plain(lastSegments(next.cwd)) : "", sandboxMark(next), originMark(next)].filter(Boolean).join(" · "));
   };
   return { element, body, update };
 }

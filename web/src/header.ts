@@ -11,7 +11,7 @@ import { newSession } from "./newsession";
 import { showHelp } from "./help";
 import { showPalette } from "./palette";
 import { selectedSession } from "./state";
-import { cliTitle, exitText, labelOf, originMark, plain, statusWord } from "./text";
+import { cliTitle, exitText, labelOf, originMark, plain, sandboxMark, statusWord } from "./text";
 
 export interface Header {
   element: HTMLElement;
@@ -115,8 +115,8 @@ export function mountHeader(app: App): Header {
     setText(state, session ? (session.state === "exited" ? exitText(session) : statusWord(session)) : "");
     setText(why, session?.status === "waiting" && session.waiting_for ? `: ${plain(session.waiting_for)}` : "");
     word.hidden = session === null;
-    setText(about, session ? [cliTitle(session.cli), session.cwd ? plain(session.cwd) : "", originMark(session)].filter(Boolean).join(" · ") : "");
-    setAttribute(about, "title", session?.cwd ? plain(session.cwd) : null);
+    setText(about, session ? [cliTitle(session.cli), session.cwd ? plain(session.cwd) : "", sandboxMark(session), originMark(session)].filter(Boolean).join(" · ") : "");
+    setAttribute(about, "title", [session?.cwd ? plain(session.cwd) : "", session?.sandbox ? "runs in a sandbox" : ""].filter(Boolean).join("\n") || null);
     stopper.hidden = session?.handle == null;
     setText(stopper, session?.state === "exited" ? "Remove" : "Stop");
   });

@@ -39,7 +39,8 @@ export interface Sessions {
  * `handle` is the session's number in this data directory (null for a closed one); `id` is the CLI's session id and may
  * change (`/clear`); `generation` tells two terminals that had the same id apart. `status` is one of starting, idle,
  * busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall milliseconds.
- * `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it.
+ * `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it. `sandbox`: it was
+ * started in a sandbox; false for a closed one, whose next start goes by the settings.
  */
 export interface SessionInfo {
   id: string;
@@ -64,6 +65,7 @@ export interface SessionInfo {
   attention: boolean;
   exit: ExitStatus | null;
   opened_by: "trigger" | null;
+  sandbox: boolean;
 }
 
 /** How a process ended: an exit code, or the number of the signal; both null when nobody could see it. */

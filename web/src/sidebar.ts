@@ -8,7 +8,7 @@ import { buttonIcon, statusIcon } from "./icons";
 import type { SessionInfo } from "./messages";
 import { newSession } from "./newsession";
 import type { State } from "./state";
-import { age, cliTitle, exitText, labelOf, originMark, plain, statusWord } from "./text";
+import { age, cliTitle, exitText, labelOf, originMark, plain, sandboxMark, statusWord } from "./text";
 
 /** Closed sessions of one project that are shown before "older". */
 const CLOSED_SHOWN = 8;
@@ -224,9 +224,9 @@ function sessionRow(open: (session: SessionInfo) => void): Row {
     setText(name, labelOf(now));
     setText(number, now.handle !== null && place <= 9 ? `${place}` : "");
     setText(word, now.state === "exited" ? exitText(now) : statusWord(now));
-    const parts = [age(lastSeen(now), Date.now()), cliTitle(now.cli), now.draft && now.state === "open" && now.kind === "agent" ? "draft" : "", now.attention ? "calls you" : "", originMark(now)];
+    const parts = [age(lastSeen(now), Date.now()), cliTitle(now.cli), now.draft && now.state === "open" && now.kind === "agent" ? "draft" : "", now.attention ? "calls you" : "", sandboxMark(now), originMark(now)];
     setText(rest, parts.filter((part) => part !== "").map((part) => ` · ${part}`).join(""));
-    setAttribute(element, "title", [labelOf(now), now.waiting_for ? `waiting for: ${plain(now.waiting_for)}` : "", now.cwd ? plain(now.cwd) : "", originMark(now) ? "opened by a trigger" : "", now.id].filter(Boolean).join("\n"));
+    setAttribute(element, "title", [labelOf(now), now.waiting_for ? `waiting for: ${plain(now.waiting_for)}` : "", now.cwd ? plain(now.cwd) : "", now.sandbox ? "runs in a sandbox" : "", originMark(now) ? "opened by a trigger" : "", now.id].filter(Boolean).join("\n"));
   };
   return { element, update };
 }

@@ -95,6 +95,11 @@ export function originMark(session: SessionInfo): string {
   return session.opened_by === "trigger" ? "↳ trigger" : "";
 }
 
+/** Says quietly that it runs in a sandbox; empty when it does not. */
+export function sandboxMark(session: SessionInfo): string {
+  return session.sandbox ? "▢ sandbox" : "";
+}
+
 /** The word shown for a status, and what it asks of a person. */
 export function statusWord(session: SessionInfo): string {
   if (session.status === "waiting") return "waiting for you";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { retryDelay } from "../src/backoff";
 import { score } from "../src/fuzzy";
 import { parsePrefs } from "../src/prefs";
-import { age, duration, exitText, labelOf, lastSegments, nextAgeChange, plain } from "../src/text";
+import { age, duration, exitText, labelOf, lastSegments, nextAgeChange, plain, sandboxMark } from "../src/text";
 import { ticketFrom, ticketIn } from "../src/ticket";
 import { session } from "./session";
 
@@ -42,6 +42,11 @@ test("ages and when they change next", () => {
 });
 
 test("durations", () => expect([12, 1500, 61_000, 3_700_000].map(duration)).toEqual(["12 ms", "1.5 s", "1 min 1 s", "1 h 2 min"]));
+
+test("a session in a sandbox has a quiet mark", () => {
+  expect(sandboxMark(session({ sandbox: true }))).toBe("▢ sandbox");
+  expect(sandboxMark(session())).toBe("");
+});
 
 test("how a session ended", () => {
   expect(exitText(session({ status: "exited", exit: { code: 129, signal: null } }))).toBe("ended");

@@ -10,17 +10,24 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict
+from functools import partial
 
 from switchboard import __version__
+from switchboard.cli.finding import Finding
 from switchboard.cli.output import can_show
 from switchboard.cli.reach import explain, host_data_dir, socket_path
+from switchboard.cli.sandbox_check import sandbox_findings
 from switchboard.clis.descriptor_files import scan_descriptors
+from switchboard.clis.descriptors import Descriptor
+from switchboard.clis.liveness import Resolved
+from switchboard.clis.namespace_resolver import NamespaceResolver, maps_to_nobody
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import AGENT, PROFILES
 from switchboard.common.settings import SettingsError, TriggerSettings
 from switchboard.host.instance import living_host, read_record
+from switchboard.host.lifecycle import sandbox_homes
+from switchboard.host.sandbox_folders import SandboxFolders
 from switchboard.page.local_client import HostForeign, HostRefused, HostSilent, HostUnavailable, request
 from switchboard.page.messages import Listing, ListSessions
 from switchboard.sessions.environment import SESSION_MARKERS
@@ -28,22 +35,11 @@ from switchboard.sessions.keeper.folder import lock_owner
 from switchboard.sessions.keeper_start import is_stopped
 from switchboard.triggers.room import Room
 
-Level = Literal["ok", "note", "problem"]
-
 VERSION_SECONDS = 10.0
 _RESTART = "end it with SIGTERM and start it again: sessions go on meanwhile"
 
 MIN_INOTIFY_INSTANCES = 128
 MIN_INOTIFY_WATCHES = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at. `remedy` says what to do about a note or a problem."""
-
-    level: Level
-    text: str
-    remedy: str | None = None
 
 
 def main(argv: Sequence[str]) -> int:
@@ -216,7 +212,9 @@ def _descriptors(environment: Mapping[str, str]) -> Iterator[Finding]:
         scan = scan_descriptors(folder)
         if scan.unreadable:
             yield Finding("note", f"{profile.title}: {scan.unreadable}", "see who writes that file; it hides a session")
-        stale = [(name, one) for name, one in scan.found if not processes.is_same(one.pid, one.proc_start)]
+        stale = _in_no_sandbox(
+            processes, [(name, one) for name, one in scan.found if not processes.is_same(one.pid, one.proc_start)]
+        )
         for name, one in stale[:10]:
             yield Finding(
                 "note",
@@ -225,6 +223,26 @@ def _descriptors(environment: Mapping[str, str]) -> Iterator[Finding]:
             )
         if len(stale) > 10:
             yield Finding("note", f"{profile.title}: {len(stale) - 10} more such files in {folder}")
+    folders = SandboxFolders(host_data_dir(environment), sandbox_homes(environment), partial(maps_to_nobody, processes))
+    for note, folder in folders.lost():
+        text = f"Sandboxes: {note} says that a session has its descriptors in {folder}, which is not there"
+        yield Finding("note", text, "delete the note if that session runs nowhere else (in a container, say)")
+    left = folders.left()
+    if left:
+        others = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        yield Finding(
+            "note",
+            f"Sandboxes: {left[0]}{others} of ended sessions are left",
+            "the next start of the host removes them",
+        )
+
+
+def _in_no_sandbox(processes: ProcFs, found: list[tuple[str, Descriptor]]) -> list[tuple[str, Descriptor]]:
+    """Leave out what a process of a sandbox has written: seen from in there, it has another number."""
+    search = NamespaceResolver(processes).search([one for _, one in found], processes.vantage())
+    for _ in search.run() if found else ():
+        pass
+    return [(name, one) for name, one in found if not isinstance(search.found(one), Resolved)]
 
 
 def _watching() -> Iterator[Finding]:
@@ -266,8 +284,8 @@ def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
         )
     if not found_any:
         yield Finding("ok", "The built-in agent is always there: `switchboard demo` shows it")
-    if sys.platform.startswith("linux") and shutil.which("bwrap", path=environment.get("PATH")) is None:
-        yield Finding("note", "bubblewrap was not found: sessions cannot be sandboxed", "apt-get install bubblewrap")
+    if sys.platform.startswith("linux"):
+        yield from sandbox_findings(environment)
 
 
 def _version(path: str, environment: Mapping[str, str]) -> str:

@@ -91,6 +91,16 @@ def descriptor_names(folder: str) -> list[str]:
     return sorted(names, key=lambda name: (pid_of_name(name), name))
 
 
+def few_names(folder: str, limit: int) -> list[str] | None:
+    """Return the names of all that lies in a folder, None when that is more than `limit`. Raises OSError.
+
+    For folders that others can fill as they like.
+    """
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, limit + 1)]
+    return names if len(names) <= limit else None
+
+
 def read_descriptor(folder: str, name: str) -> Descriptor | None:
     """Return the descriptor in that file, as it is at this moment; None when the file describes no session.
 

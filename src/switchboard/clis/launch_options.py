@@ -19,7 +19,9 @@ class LaunchOptions:
     """What a start is given beside its id and directory.
 
     `arguments`: flags after the id. `prefix`: stands before the command, in a shell. `shell`: the program to go
-    through, None to start the CLI itself. `warnings`: what was left out, in sentences for people.
+    through, None to start the CLI itself. `folders`: further directories that it may use. `worktree`: the name of the
+    git worktree that it makes for itself, as far as that is known before. `warnings`: what was left out, in sentences
+    for people.
     """
 
     arguments: tuple[str, ...] = ()
@@ -27,6 +29,8 @@ class LaunchOptions:
     shell: str | None = None
     sandbox: bool = False
     warnings: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    worktree: str = ""
 
 
 NO_OPTIONS = LaunchOptions()
@@ -34,14 +38,16 @@ NO_OPTIONS = LaunchOptions()
 
 
 def launch_options(
-    defaults: LaunchDefaults, profile: CliProfile, *, fresh: bool, in_git: bool, login_shell: str
+    defaults: LaunchDefaults, profile: CliProfile, *, fresh: bool, in_git: bool, login_shell: str, spare_name: str
 ) -> LaunchOptions:
     """Return the options of one start.
 
     `fresh`: a new session; a resumed or forked one goes on where it was, so it gets no worktree. `in_git`: whether its
-    directory is in a git repository. `login_shell`: the person's shell.
+    directory is in a git repository. `login_shell`: the person's shell. `spare_name`: for a worktree in a sandbox that
+    nobody has named: the sandbox has to know where the transcript goes before the CLI makes up a name of its own.
     """
     arguments: list[str] = []
+    worktree = ""
     warnings: list[str] = []
     if profile.starts.takes_flags:
         if defaults.skip_permissions:
@@ -49,7 +55,8 @@ def launch_options(
         elif defaults.permission_mode:
             arguments += ["--permission-mode", defaults.permission_mode]
         if defaults.worktree and fresh and in_git:
-            arguments += ["--worktree", *([defaults.worktree_name] if defaults.worktree_name else [])]
+            worktree = defaults.worktree_name or (spare_name if defaults.sandbox else "")
+            arguments += ["--worktree", *([worktree] if worktree else [])]
         elif defaults.worktree and fresh:
             warnings.append(NO_WORKTREE)
         if defaults.chrome:
@@ -62,6 +69,8 @@ def launch_options(
         _shell(defaults, profile, login_shell),
         defaults.sandbox,
         tuple(warnings),
+        defaults.add_dirs,
+        worktree,
     )
 
 

@@ -115,7 +115,13 @@ SETTINGS: Mapping[str, Setting] = {
             _matches(_WORKTREE_NAME),
         ),
         Setting("chrome", False, _SWITCH, "Claude in Chrome", _is_switch),
-        Setting("sandbox", False, _SWITCH, "run in a sandbox (Linux); refused until this version has one", _is_switch),
+        Setting(
+            "sandbox",
+            False,
+            _SWITCH,
+            "run in a sandbox (Linux, bubblewrap); what cannot be started in one is not started",
+            _is_switch,
+        ),
         Setting(
             "preLaunchCmd",
             "",

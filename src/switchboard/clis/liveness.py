@@ -20,7 +20,7 @@ the absence of a process where another PID namespace may have it, and a start th
     and we see all processes in it, and the number is free or belongs to a process with another start;
 (c) the kernel's word that the very process has exited and only waits to be collected.
 
-Writers in other PID namespaces are left to a resolver; without one they stay unresolved.
+Writers in other PID namespaces are looked for by a resolver (see `namespaces`); without one they stay unresolved.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 
 
 class EvidenceUnavailable(Exception):
-    """Records that could be proof cannot be read."""
+    """What could be proof cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,10 @@ class Vantage:
         """Whether we are in the machine's first PID namespace."""
         return self.namespace == INITIAL_PID_NAMESPACE
 
+    def domain(self, namespace: str | None) -> str:
+        """Return how a CLI in that PID namespace of this machine names where it is (its descriptor's `pidDomain`)."""
+        return f"linux:{self.machine_id}:{namespace}"
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchEvidence:
@@ -102,23 +106,31 @@ class Candidate:
     """A descriptor file that carries the session's id. `descriptor` None: it names no process that can be looked for.
 
     `process`: what has the descriptor's number in our PID namespace. `launches`: our records of a process of that
-    number and start. `resolved`: the process in our namespace that a resolver proved to be the writer.
+    number and start. `resolved`: what a resolver found among the processes of other PID namespaces, if it was asked.
     """
 
     path: str
     descriptor: Descriptor | None
     process: ProcessFacts = ProcessFacts(exists=False)
     launches: tuple[LaunchEvidence, ...] = ()
-    resolved: Resolved | None = None
+    resolved: Resolved | Unproven | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A writer found in another PID namespace: its number and start in ours, and its ancestry."""
+    """A writer found in another PID namespace: its number and start in ours, its ancestry, and its own namespace."""
 
     pid: int
     start: str
     ancestry: tuple[tuple[int, str], ...] = ()
+    namespace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """No process of another PID namespace is proven to be the writer. `why`: half a sentence for a person."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +219,7 @@ def judge(
     descriptor = candidate.descriptor
     if descriptor is None:
         return "unresolved", f"{candidate.path} names the session and no process; delete it if nothing writes it"
-    if (resolved := candidate.resolved) is not None:
+    if isinstance(resolved := candidate.resolved, Resolved):
         return _own_or_live(descriptor.kind, ((resolved.pid, resolved.start), *resolved.ancestry), excluded)
     doubt = _doubt(descriptor, candidate.process, vantage)
     if doubt is None:
@@ -217,6 +229,8 @@ def judge(
         return _own_or_live(descriptor.kind, (own, *candidate.process.ancestry), excluded)
     if (proof := death(descriptor, candidate.process, candidate.launches, vantage)) is not None:
         return "dead", proof
+    if resolved is not None:
+        doubt = f"{doubt}; {resolved.why}"
     return "unresolved", f"{candidate.path}: {doubt}; {_REMEDY}"
 
 
@@ -248,7 +262,7 @@ def _doubt(descriptor: Descriptor, process: ProcessFacts, vantage: Vantage) -> s
     if process.ns_pids != (pid,) or process.namespace != vantage.namespace:
         return f"process {pid} has that number in our PID namespace and another one in its own"
     domain = descriptor.pid_domain
-    if domain is not None and vantage.machine_id is not None and domain != _domain(vantage):
+    if domain is not None and vantage.machine_id is not None and domain != vantage.domain(vantage.namespace):
         return f"it was written in another PID namespace or on another machine ({domain})"
     return None
 
@@ -268,7 +282,7 @@ def death(
                 return f"process {pid} was ours, before the machine was started again"
             if _namespace_is_gone(launch, vantage):
                 return f"process {pid} was ours, in a PID namespace that has ended"
-    here = vantage.machine_id is not None and descriptor.pid_domain == _domain(vantage)
+    here = vantage.machine_id is not None and descriptor.pid_domain == vantage.domain(vantage.namespace)
     gone = not process.exists or (process.start is not None and process.start != start)
     if here and gone and vantage.initial and vantage.unfiltered:
         return f"process {pid} has ended on this machine, where nothing is hidden from us"
@@ -283,7 +297,7 @@ def _is_about(descriptor: Descriptor, launch: LaunchEvidence, vantage: Vantage) 
     """
     domain = descriptor.pid_domain
     if domain is not None and vantage.machine_id is not None and launch.namespace is not None:
-        return domain == f"linux:{vantage.machine_id}:{launch.namespace}"
+        return domain == vantage.domain(launch.namespace)
     return descriptor.key == launch.session_id
 
 
@@ -298,12 +312,8 @@ def _namespace_is_gone(launch: LaunchEvidence, vantage: Vantage) -> bool:
     return bool(known and same_name and launch.init_start != vantage.init_start)
 
 
-def _domain(vantage: Vantage) -> str:
-    return f"linux:{vantage.machine_id}:{vantage.namespace}"
-
-
 def _where(candidate: Candidate) -> Where:
     descriptor = candidate.descriptor
     assert descriptor is not None
-    pid = candidate.resolved.pid if candidate.resolved is not None else descriptor.pid
+    pid = candidate.resolved.pid if isinstance(candidate.resolved, Resolved) else descriptor.pid
     return Where(pid, descriptor.cwd, descriptor.started_at, candidate.path)

@@ -7,13 +7,22 @@ read is None, never a guess, so that callers can tell "no" from "unknown".
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from switchboard.clis.liveness import ProcessFacts, Vantage
+from switchboard.clis.liveness import EvidenceUnavailable, ProcessFacts, Vantage
+from switchboard.clis.namespaces import ProcessSeen
 
 MAX_ANCESTRY = 64
 """No chain of parents is followed further."""
+
+MAX_PROCESSES = 50_000
+"""A look at all processes goes no further: that would take a quarter of a second."""
+
+PROCESSES_A_TURN = 500
+"""So many are looked at (2 ms) before the loop gets a turn."""
+
+_LINKS_SKIPPED = 15  # of so many processes after one whose namespace is refused, it is not asked for
 
 _MAX_PID = 2**31 - 1  # beyond it the kernel call overflows
 _READ_BYTES = 65_536  # a stat or status file is about one page
@@ -45,6 +54,15 @@ def parse_stat(data: bytes) -> ProcessStat | None:
         return ProcessStat(fields[0].decode(), int(fields[1]), int(fields[17]), fields[19].decode())
     except (IndexError, ValueError):
         return None
+
+
+def parse_ns_pids(data: bytes) -> tuple[int, ...] | None:
+    """Read the numbers of a process out of its status file; None when they are not there."""
+    for line in data.splitlines():
+        if line.startswith(b"NSpid:"):
+            numbers = line.split()[1:]
+            return tuple(map(int, numbers)) if numbers and all(n.isdigit() for n in numbers) else None
+    return None
 
 
 class ProcFs:
@@ -157,11 +175,79 @@ class ProcFs:
 
     def ns_pids(self, pid: int) -> tuple[int, ...] | None:
         """Return the numbers of a process from the outermost visible PID namespace to its own; None when unknown."""
-        for line in (self._read(f"{pid}/status") or b"").splitlines():
-            if line.startswith(b"NSpid:"):
-                numbers = line.split()[1:]
-                return tuple(int(number) for number in numbers) if all(n.isdigit() for n in numbers) else None
-        return None
+        return parse_ns_pids(self._read(f"{pid}/status") or b"")
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of all processes that are shown. Raises `EvidenceUnavailable`."""
+        try:
+            return [int(name) for name in os.listdir(self._root) if name.isdecimal()]
+        except OSError as error:
+            raise EvidenceUnavailable(f"{self._root} cannot be listed ({error.strerror})") from error
+
+    def seen(self, pid: int) -> ProcessSeen | None:
+        """Return what is to be seen of a process at this moment, without its ancestry; None when there is none.
+
+        All of it is of one process, even where the number is given out again meanwhile.
+        """
+        try:
+            folder = os.open(f"{self._root}/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except _GONE:
+            return None
+        except OSError:
+            return ProcessSeen(pid)
+        # What is opened through a process's folder is never of the next process with its number: it fails instead.
+        try:
+            found = parse_stat(_part("stat", folder))
+            ns_pids = parse_ns_pids(_part("status", folder))
+            namespace = _link_of("ns/pid", folder)
+        except _GONE:
+            return None
+        finally:
+            os.close(folder)
+        if found is None:
+            return ProcessSeen(pid, ns_pids, namespace=namespace)
+        return ProcessSeen(pid, ns_pids, found.start, namespace, found.ended)
+
+    def ancestry(self, pid: int, start: str) -> tuple[tuple[int, str], ...]:
+        """Return (number, start) of a process and its ancestors, nearest first, as far as they can be read.
+
+        Empty when the process is not the one that started at `start`.
+        """
+        line = tuple(self._line_of(pid))
+        return line if line[:1] == ((pid, start),) else ()
+
+    def outside(self, namespace: str, starts: Collection[str] | None) -> Iterator[ProcessSeen | None]:
+        """Look at every process now, for those of other PID namespaces that started at one of `starts` (None: any).
+
+        Yields them, together with those that cannot be looked at, and None wherever the loop may have a turn. What ends
+        meanwhile is left out. A process that is ours can be among them if its namespace is hidden. Raises
+        `EvidenceUnavailable` when not every process can be looked at.
+
+        The order is the cheapest one. A link of our own namespace is enough to pass a process by (4 us); the start
+        takes more (6 us), the numbers still more (8 us), and both can be read of everybody's processes. A refused
+        link is paid in vain, and processes of one user mostly stand together: so it is not tried again at once.
+        """
+        yield None
+        numbers = self.numbers()
+        if len(numbers) > MAX_PROCESSES:
+            raise EvidenceUnavailable(f"there are too many processes to look at ({len(numbers)})")
+        wanted = None if starts is None else frozenset(start.encode("utf-8", "replace") for start in starts)
+        skip = 0
+        for count, pid in enumerate(numbers, 1):
+            if count % PROCESSES_A_TURN == 0:
+                yield None
+            if skip:
+                skip -= 1
+            else:
+                link = _link_of(f"{self._root}/{pid}/ns/pid")
+                if link == namespace:
+                    continue
+                skip = _LINKS_SKIPPED if link is None else 0
+            if wanted is not None and _started_otherwise(f"{self._root}/{pid}/stat", wanted):
+                continue
+            process = self.seen(pid)
+            if process is not None and process.namespace != namespace:
+                yield process
 
     def _reaches_signal(self, pid: int) -> bool:
         """Whether the system knows a process of that number; one that may not be signalled is one."""
@@ -207,15 +293,49 @@ class ProcFs:
         return _contents(f"{self._root}/{name}")
 
 
+_GONE = (FileNotFoundError, ProcessLookupError)
+"""There is no such process, or it ended after its file had been opened."""
+
+
 def _contents(path: str) -> bytes | None:
-    # Reading can fail after opening has worked (ESRCH) when the process ends in between.
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return _bytes(path)
     except OSError:
         return None
+
+
+def _bytes(path: str, folder: int | None = None) -> bytes:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
     try:
         return os.read(file, _READ_BYTES)
-    except OSError:
-        return None
     finally:
         os.close(file)
+
+
+def _part(name: str, folder: int) -> bytes:
+    """Return a file of a process, nothing when it may not be read. Raises one of `_GONE` when the process is gone."""
+    try:
+        return _bytes(name, folder)
+    except _GONE:
+        raise
+    except OSError:
+        return b""
+
+
+def _link_of(path: str, folder: int | None = None) -> str | None:
+    try:
+        return os.readlink(path, dir_fd=folder)
+    except OSError:
+        return None
+
+
+def _started_otherwise(path: str, starts: Collection[bytes]) -> bool:
+    """Whether a stat file shows for certain that its process did not start at one of these, or that it has ended."""
+    try:
+        data = _bytes(path)
+    except _GONE:
+        return True
+    except OSError:
+        return False
+    fields = data[data.rfind(b")") + 1 :].split(None, 20)  # as `parse_stat`, without the rest of it
+    return len(fields) > 20 and fields[19] not in starts

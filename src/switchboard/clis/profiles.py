@@ -40,13 +40,15 @@ class Starts:
     """Arguments after the program for each kind of start, with `SESSION_ID` where the id goes; None: cannot.
 
     `new` without `SESSION_ID` means that the CLI makes its own id, which the host learns later or never. `takes_flags`:
-    it knows the flags of saved launch settings (permission mode and so on), which are Claude Code's.
+    it knows the flags of saved launch settings (permission mode and so on), which are Claude Code's. `sandbox`: what
+    the sandbox command calls it, None: there is no sandbox that it is known to work in.
     """
 
     new: tuple[str, ...] | None = ()
     resume: tuple[str, ...] | None = None
     fork: tuple[str, ...] | None = None
     takes_flags: bool = False
+    sandbox: Literal["claude", "agent"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,7 @@ CLAUDE = CliProfile(
         resume=("--resume", SESSION_ID),
         fork=("--resume", SESSION_ID, "--fork-session"),
         takes_flags=True,
+        sandbox="claude",
     ),
     home=claude_config_dir,
 )
@@ -194,6 +197,7 @@ AGENT = CliProfile(
         new=("--session-id", SESSION_ID),
         resume=("--resume", SESSION_ID),
         fork=("--resume", SESSION_ID, "--fork-session"),
+        sandbox="agent",
     ),
     home=agent_home,
 )

@@ -72,7 +72,9 @@ class Facts:
     filled only while a reader asked for it, None when unreadable. `starting`: the CLI is one that publishes its status,
     and none has been seen since it was launched, so that it may be showing a dialog of which nobody can tell (trust,
     login, theme). A descriptor alone, which comes first, is no status. `rekeyed_at`: wall milliseconds at which the CLI
-    was last seen to go on under another session id (`/clear`), 0 for never.
+    was last seen to go on under another session id (`/clear`), 0 for never. `proven`: what the CLI of a sandboxed
+    session publishes, while it is proven to be that one; it stands apart from `status`, which is what the readers of
+    the shared folders say, and only pages and versioned actions go by it.
     """
 
     present: bool = True
@@ -83,6 +85,7 @@ class Facts:
     transcript: TurnEvidence | None = None
     starting: bool = False
     rekeyed_at: int = 0
+    proven: CliStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)

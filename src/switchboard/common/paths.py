@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 
 MAX_SOCKET_PATH = 100
@@ -17,6 +16,9 @@ def runtime_folder(data_dir: str, uid: int, temporary: str) -> str:
     inside = posixpath.join(data_dir, "run")
     if len(f"{inside}/host.sock.new".encode("utf-8", "surrogateescape")) <= MAX_SOCKET_PATH:
         return inside
+    # Needed for deep folders alone, and it takes longer to load than the rest of this module's users.
+    import hashlib
+
     name = hashlib.sha256(data_dir.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return posixpath.join(temporary, f"switchboard-{uid}", name)
 

@@ -9,6 +9,7 @@ whole milliseconds here, so a fraction of a millisecond rounds up, which is when
 from __future__ import annotations
 
 import math
+import posixpath
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -120,6 +121,15 @@ def _whole_milliseconds(text: str) -> int | None:
     if value is None or not math.isfinite(value) or value < 0:
         return None
     return math.ceil(value)
+
+
+def effective_triggers_dir(env: Environment, directory: str) -> str:
+    """Return the absolute folder of requests, the same for who watches it and for whoever must be kept out of it.
+
+    `directory`: the working directory of the host, absolute. A relative `SWITCHBOARD_TRIGGERS_DIR` is relative to it
+    and to nothing else, a session's directory least of all. Raises `SettingsError` as `TriggerSettings.triggers_dir`.
+    """
+    return posixpath.normpath(posixpath.join(directory, TriggerSettings(env).triggers_dir))
 
 
 def data_dir(env: Environment) -> str:

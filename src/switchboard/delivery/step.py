@@ -58,7 +58,8 @@ class StepOrder:
     verification window. `after`: an idle status must be stamped later than this (instants are whole milliseconds: to
     accept an instant itself, pass the one before). `anchor`: the Enter that the transcript's closed turn must not
     precede. `flag_down_since`: for CLIs without a status, from when on the busy flag is known to be down; None asks
-    for no such hold. `strict`: nothing is written at or after `deadline`, the Enter included.
+    for no such hold. `strict`: nothing is written at or after `deadline`, the Enter included. `status_needed`: nothing
+    is written without the CLI's own status, also where there has never been one.
     """
 
     command: str
@@ -69,6 +70,7 @@ class StepOrder:
     anchor: Instant = NEVER
     flag_down_since: Instant | None = None
     strict: bool = False
+    status_needed: bool = False
 
     @property
     def in_chain(self) -> bool:
@@ -173,7 +175,7 @@ class _Delivery:
             settle,
             trust_stamp=order.readiness is Readiness.IDLE,
             transcript=TranscriptRule(order.anchor, settings.transcript_quiet_ms) if order.in_chain else None,
-            startup=order.readiness is Readiness.STARTUP,
+            startup=order.readiness is Readiness.STARTUP or order.status_needed,
         )
         ending = await self._wait(wait)
         if ending.kind is Kind.UNAVAILABLE:

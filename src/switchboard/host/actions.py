@@ -18,6 +18,7 @@ from switchboard.common.clock import Clock, Instant
 from switchboard.common.names import display_name
 from switchboard.delivery.lifecycle import NAME_NOT_SAVED, Create, PageRefused
 from switchboard.host.launching import Launcher, Start, StartFailed
+from switchboard.host.sandboxes import Sandboxes
 from switchboard.page import messages, reasons
 from switchboard.page.broker import Grant
 from switchboard.page.messages import Done, SessionInfo
@@ -48,6 +49,7 @@ class HostActions:
         clock: Clock,
         environment: Mapping[str, str],
         shutdown: Callable[[bool], None],
+        sandboxes: Sandboxes,
     ) -> None:
         self._registry = registry
         self._store = store
@@ -56,10 +58,12 @@ class HostActions:
         self._clock = clock
         self._environment = environment
         self._shutdown = shutdown
-        self._launcher = Launcher(registry, store, processes, environment)
+        self._launcher = Launcher(registry, store, processes, environment, sandboxes)
         self._opening: dict[str, tuple[asyncio.Lock, int]] = {}
         """By session id: its lock, and how many requests have or want it."""
         self.on_opened: Callable[[Session], None] = lambda _session: None
+        self.in_sandbox: Callable[[str], str | None] = lambda _session_id: None
+        """Says where a session runs that no reader sees, as in a sandbox; None where it is not known to run."""
         self.fresh_url: Callable[[], str] | None = None
         """Makes an address with a new ticket; None while no browser page is served."""
 
@@ -270,7 +274,7 @@ class HostActions:
         reader = self._readers.get(profile.name)
         found = reader.descriptor(session_id, trust_ms=0) if reader is not None else None
         if found is None:
-            return None
+            return self.in_sandbox(session_id)
         return f"process {found.pid} has it open in {found.cwd or 'an unknown directory'}"
 
     async def _recorded_cwd(self, profile: CliProfile, session_id: str) -> str | None:

@@ -6,12 +6,13 @@ import asyncio
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from switchboard import __version__
+from switchboard.clis.namespace_resolver import maps_to_nobody
 from switchboard.clis.process_end import watch_end
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import PROFILES
@@ -21,15 +22,17 @@ from switchboard.common.clock import FOREVER, Clock
 from switchboard.common.facts import Log
 from switchboard.common.folder_watch import FolderWatcher, open_folder_watcher
 from switchboard.common.paths import host_socket
-from switchboard.common.settings import SettingsError, TriggerSettings, data_dir
+from switchboard.common.settings import SettingsError, data_dir, effective_triggers_dir
 from switchboard.common.system_clock import SystemClock
 from switchboard.common.tasks import supervise
 from switchboard.delivery.hosted import HostedJournal
 from switchboard.host.actions import HostActions
 from switchboard.host.closing import Closing
 from switchboard.host.instance import HostRecord, Instance, StartError, no_room
-from switchboard.host.lifecycle import lifecycle
+from switchboard.host.lifecycle import lifecycle, sandbox_homes, seen_elsewhere
 from switchboard.host.log import FileLog
+from switchboard.host.sandbox_folders import SandboxFolders
+from switchboard.host.sandboxes import Sandboxes
 from switchboard.page import messages
 from switchboard.page.broker import PageBroker
 from switchboard.page.hub import PageHub
@@ -38,6 +41,7 @@ from switchboard.page.web_config import WebConfig
 from switchboard.sessions.keeper_client import KeeperError
 from switchboard.sessions.lifecycle import LifecycleSessions
 from switchboard.sessions.registry import Registry
+from switchboard.sessions.sandbox_status import SandboxStatus
 from switchboard.sessions.schedules import Schedules
 from switchboard.sessions.session import Session
 from switchboard.sessions.status_binding import StatusBinding
@@ -67,6 +71,7 @@ class _Parts:
 
     registry: Registry
     binding: StatusBinding
+    proofs: SandboxStatus
     transcripts: TranscriptService
     hub: PageHub
     clock: Clock
@@ -93,18 +98,14 @@ async def run_host(config: HostConfig) -> None:
 
 
 async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) -> None:
-    clock = SystemClock()
-    environment = config.environment
+    clock, environment = SystemClock(), config.environment
     instance = Instance(os.path.abspath(data_dir(environment)))
-    triggers_dir = os.path.abspath(TriggerSettings(environment).triggers_dir)
+    triggers_dir = effective_triggers_dir(environment, os.getcwd())
     instance.acquire()
     stack.callback(instance.release)
     log = FileLog(os.path.join(instance.data_dir, "host.log"), clock.now)
     stack.callback(log.close)
-    try:
-        store = Store(os.path.join(instance.data_dir, "switchboard.db"), clock.now())
-    except StoreError as error:
-        raise StartError(str(error)) from error
+    store = _store(instance.data_dir, clock)
     stack.callback(store.close)
     watcher = open_folder_watcher(log)
     stack.push_async_callback(watcher.aclose)
@@ -117,21 +118,25 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
     registry.transcripts = transcripts.follow
     binding = StatusBinding(registry, readers, processes, clock, watch_end)
     stack.callback(binding.close)
-    actions = HostActions(registry, store, readers, processes, clock, environment, lambda _sessions: closing.order())
-    actions.on_opened = binding.take_up
-    sessions = LifecycleSessions(registry, processes, store, clock, binding.background_job)
+    sandboxes = _sandboxes(instance, triggers_dir, sandbox_homes(environment), processes, clock, log)
+    actions = HostActions(registry, store, readers, processes, clock, environment, lambda _: closing.order(), sandboxes)
+    proofs = _proofs(registry, processes, watcher, clock, environment, log)
+    stack.callback(proofs.close)
+    actions.on_opened = partial(_take_up, binding, proofs)
+    sessions = LifecycleSessions(registry, processes, store, clock, binding.background_job, proofs)
     broker = PageBroker(clock, sessions.holds, lambda: uuid.uuid4().hex)
     hub = PageHub(registry, actions, clock, log, __version__, broker)
-    parts = _Parts(registry, binding, transcripts, hub, clock, log, watcher)
-    registry.listen(transcripts)
-    registry.listen(hub)
-    registry.listen(_Endings(store))
-    registry.listen(_Writers(store, processes))
+    parts = _Parts(registry, binding, proofs, transcripts, hub, clock, log, watcher)
+    for listener in (proofs, transcripts, hub, _Endings(store), _Writers(store, processes), sandboxes):
+        registry.listen(listener)
     await stack.enter_async_context(_supervised(parts))
+    await stack.enter_async_context(sandboxes.tended(list(registry)))
 
     if config.opens_page:
         broker.told_to_open()
     url, actions.fresh_url = await _serve_pages(config.web, stack, instance, parts, closing)
+    house = lifecycle(sessions, broker, store, processes, Schedules(), watcher, clock, environment, sandboxes)
+    actions.in_sandbox = partial(seen_elsewhere, house)
     triggers = TriggerWatcher(
         sessions,
         triggers_dir,
@@ -142,7 +147,7 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
         observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
         journal=HostedJournal(registry),
         on_problem=partial(_stand, hub, instance),
-        house=lifecycle(sessions, broker, store, processes, Schedules(), watcher, clock, environment),
+        house=house,
     )
     stack.push_async_callback(lambda: triggers.close(closing.seconds_left(CLOSE_GRACE_S)))
     triggers.start()
@@ -152,6 +157,37 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
     instance.publish(record)
     log.info(f"ready, version {__version__}, {len(list(registry))} sessions adopted")
     config.announce(record, actions.fresh_url)
+
+
+def _store(folder: str, clock: Clock) -> Store:
+    try:
+        return Store(os.path.join(folder, "switchboard.db"), clock.now())
+    except StoreError as error:
+        raise StartError(str(error)) from error
+
+
+def _sandboxes(
+    instance: Instance, triggers_dir: str, homes: Sequence[str], processes: ProcFs, clock: Clock, log: Log
+) -> Sandboxes:
+    folders = SandboxFolders(instance.data_dir, homes, partial(maps_to_nobody, processes))
+    return Sandboxes(folders, triggers_dir, instance.data_dir, instance.runtime, clock, log)
+
+
+def _proofs(
+    registry: Registry,
+    processes: ProcFs,
+    watcher: FolderWatcher,
+    clock: Clock,
+    environment: Mapping[str, str],
+    log: Log,
+) -> SandboxStatus:
+    return SandboxStatus(registry, processes, watcher, clock, watch_end, environment, log)
+
+
+def _take_up(binding: StatusBinding, proofs: SandboxStatus, session: Session) -> None:
+    """A session was added: look what its CLI publishes."""
+    binding.take_up(session)
+    proofs.take_up(session)
 
 
 def _stand(hub: PageHub, instance: Instance, problem: str | None) -> None:
@@ -241,7 +277,7 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
         except (KeeperError, TimeoutError) as error:
             raise StartError(str(error) or "the session keeper did not answer in time") from error
         for session in parts.registry:
-            parts.binding.take_up(session)
+            _take_up(parts.binding, parts.proofs, session)
             if session.interrupted is not None:
                 interrupted(session)
         yield

@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from switchboard.clis.liveness import LiveElsewhere
+from switchboard.clis.namespace_resolver import NamespaceResolver
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import PROFILES
 from switchboard.clis.project_snapshot import ProjectSnapshots
@@ -14,6 +16,7 @@ from switchboard.clis.session_lookup import SessionLookup
 from switchboard.clis.transcript_index import TranscriptIndex
 from switchboard.common.clock import Clock
 from switchboard.common.folder_watch import FolderWatcher
+from switchboard.host.sandboxes import Sandboxes
 from switchboard.page.broker import PageBroker
 from switchboard.sessions.lifecycle import LifecycleSessions
 from switchboard.sessions.liveness_check import LivenessCheck, LivenessSources
@@ -32,6 +35,7 @@ def lifecycle(
     watcher: FolderWatcher,
     clock: Clock,
     environment: Mapping[str, str],
+    sandboxes: Sandboxes,
 ) -> Lifecycle:
     """Return it. `environment` is the host's own; where CLIs keep their files is read from it once."""
     indexes = {
@@ -39,7 +43,9 @@ def lifecycle(
         for profile in PROFILES.values()
         if (folder := profile.projects_dir(environment)) is not None
     }
-    sources = LivenessSources(partial(descriptor_folders, environment), processes, schedules, recorded_launches(store))
+    folders = partial(descriptor_folders, environment, sandboxes)
+    resolver = NamespaceResolver(processes)
+    sources = LivenessSources(folders, processes, schedules, recorded_launches(store), resolver)
     return Lifecycle(
         sessions=sessions,
         page=broker,
@@ -51,7 +57,21 @@ def lifecycle(
     )
 
 
-def descriptor_folders(environment: Mapping[str, str]) -> Sequence[str]:
-    """Return the folders in which CLIs say which session a process has open."""
-    folders = (profile.sessions_dir(environment) for profile in PROFILES.values())
-    return tuple(dict.fromkeys(folder for folder in folders if folder is not None))
+def seen_elsewhere(house: Lifecycle, session_id: str) -> str | None:
+    """Say for a person which process has a session open, a sandbox's too; None where none is proven to."""
+    answer = house.liveness.check_now(session_id)
+    if isinstance(answer, LiveElsewhere):
+        return f"process {answer.where.pid} has it open ({answer.where.path})"
+    return None
+
+
+def sandbox_homes(environment: Mapping[str, str]) -> Sequence[str]:
+    """Return the own folders of the CLIs that can be sandboxed."""
+    homes = (one.config_folder(environment) for one in PROFILES.values() if one.starts.sandbox is not None)
+    return tuple(dict.fromkeys(os.path.abspath(home) for home in homes if home is not None))
+
+
+def descriptor_folders(environment: Mapping[str, str], sandboxes: Sandboxes) -> Sequence[str]:
+    """Return the folders in which CLIs say which session a process has open; those of sandboxes as they are now."""
+    shared = (profile.sessions_dir(environment) for profile in PROFILES.values())
+    return tuple(dict.fromkeys([*(folder for folder in shared if folder is not None), *sandboxes.folders()]))

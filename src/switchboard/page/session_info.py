@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+from switchboard.common.facts import CliStatus, Facts
 from switchboard.common.names import display_name
 from switchboard.page.messages import ExitStatus, SessionInfo
 from switchboard.sessions.activity import TITLE_RULES
@@ -19,14 +20,20 @@ def status_word(session: Session) -> str:
     facts = session.facts.value
     if session.exit is not None:
         return "exited" if _ended_as_asked(session.exit) else "failed"
-    if facts.status is not None and facts.status.status is not None:
-        return facts.status.status
+    status = _published(facts)
+    if status is not None and status.status is not None:
+        return status.status
     if facts.starting:
         return "starting"
     if facts.busy:
         return "busy"
     # A CLI that publishes a descriptor and has none now: nothing is known. Others never say.
     return "unknown" if session.profile.publishes else "running"
+
+
+def _published(facts: Facts) -> CliStatus | None:
+    """What its CLI publishes; of one in a sandbox, while that is proven to be its own."""
+    return facts.proven if facts.status is None else facts.status
 
 
 def _ended_as_asked(report: ExitReport) -> bool:
@@ -38,6 +45,7 @@ def _ended_as_asked(report: ExitReport) -> bool:
 def session_info(session: Session) -> SessionInfo:
     """Return what pages and `switchboard ls` show of a hosted session."""
     label, facts, ended = session.label, session.facts.value, session.exit
+    status = _published(facts)
     return SessionInfo(
         id=session.key,
         state="open" if ended is None else "exited",
@@ -51,8 +59,8 @@ def session_info(session: Session) -> SessionInfo:
         project=label.project or label.cwd,
         cwd=label.cwd,
         pid=session.pid,
-        waiting_for=display_name(facts.status.waiting_for) if facts.status else None,
-        status_since=facts.status.updated_at if facts.status else None,
+        waiting_for=display_name(status.waiting_for) if status else None,
+        status_since=status.updated_at if status else None,
         opened_at=label.launched_at,
         columns=label.columns,
         rows=label.rows,
@@ -60,4 +68,5 @@ def session_info(session: Session) -> SessionInfo:
         attention=session.screen.activity.attention,
         exit=None if ended is None else ExitStatus(ended.code, ended.signal),
         opened_by="trigger" if label.opened_by == "trigger" else None,
+        sandbox=label.sandbox,
     )

@@ -21,6 +21,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     may change (`/clear`); `generation` tells two terminals that had the same id apart. `status` is one of starting,
     idle, busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall
     milliseconds. `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it.
+    `sandbox`: it was started in a sandbox; false for a closed one, whose next start goes by the settings.
     """
 
     id: str
@@ -45,3 +46,4 @@ class SessionInfo(msgspec.Struct, frozen=True):
     attention: bool = False
     exit: ExitStatus | None = None
     opened_by: Literal["trigger"] | None = None
+    sandbox: bool = False

@@ -28,7 +28,8 @@ class Label:
     `writer`: (process id, start identity) of the CLI that owns the conversation, once its descriptor has shown it.
     `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a
     delivery had typed without its Enter, since `delivery_at`. `request`: the one on whose behalf something was written
-    last, until it is answered. `opened_by`: "trigger", or None when a person opened it.
+    last, until it is answered. `opened_by`: "trigger", or None when a person opened it. `sandbox`: it was started in a
+    sandbox; `descriptors`: the folder of this one start's descriptors, None when its CLI writes into the shared one.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Label:
     delivery_at: int = 0
     request: str | None = None
     opened_by: str | None = None
+    descriptors: str | None = None
 
 
 _OPTIONAL: Mapping[str, type | UnionType] = {
@@ -69,6 +71,7 @@ _OPTIONAL: Mapping[str, type | UnionType] = {
     "delivery_at": int,
     "request": str | None,
     "opened_by": str | None,
+    "descriptors": str | None,
 }
 
 

@@ -10,18 +10,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from switchboard.clis.launch_options import NO_OPTIONS, LaunchOptions
-from switchboard.clis.profiles import CliProfile, UnsupportedStart, through_login_shell
+from switchboard.clis.profiles import CliProfile, through_login_shell
 from switchboard.sessions.environment import child_environment
+from switchboard.sessions.sandbox_start import SandboxPlace, check_sandbox, sandbox_command
 
 Mode = Literal["new", "resume", "fork", "restore", "schedule", "shell"]
 
 FRESH_MODES: frozenset[Mode] = frozenset({"new", "schedule"})
 """They begin a conversation; the others go on with one, or have none."""
-
-NO_SANDBOX = (
-    "the saved settings ask for a sandbox, and this version cannot start sessions in one; "
-    "nothing was started without it (`switchboard config set sandbox false` takes the wish back)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +27,7 @@ class LaunchRequest:
     `session_id`: the id of the new session, or the one to resume or fork. `cwd`: absolute directory to start in. For a
     resume it is the directory that the transcript records. `environment`: the host's own. `python`: the interpreter of
     this installation. `arguments`: further CLI flags. `options`: what saved settings add (see `launch_options`).
+    `sandbox`: what a sandbox is made with, for options that ask for one.
     """
 
     mode: Mode
@@ -44,6 +41,7 @@ class LaunchRequest:
     arguments: Sequence[str] = ()
     extra_environment: Mapping[str, str] = field(default_factory=dict)
     options: LaunchOptions = NO_OPTIONS
+    sandbox: SandboxPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +56,19 @@ class LaunchPlan:
 
 
 def plan_launch(request: LaunchRequest) -> LaunchPlan:
-    """Return the plan for a request. Raises `UnsupportedStart` when the CLI cannot be started in that way."""
+    """Return the plan for a request. Raises `UnsupportedStart` when the CLI cannot be started in that way.
+
+    A sandbox is asked for or not; there is no way from here to a start without one that was asked for.
+    """
     profile = request.profile
     options = request.options
-    if options.sandbox:
-        raise UnsupportedStart(NO_SANDBOX)
+    extra = dict(profile.environment) | dict(request.extra_environment)
     command = profile.command(request.environment, request.python)
+    if options.sandbox:
+        assert request.sandbox is not None, "a sandbox is made with something"
+        check_sandbox(profile, request.sandbox.platform)
+        command = sandbox_command(profile, request.python)
+        extra |= request.sandbox.environment
     arguments = [*options.arguments, *request.arguments]
     if request.mode in ("resume", "restore"):
         argv = profile.resume(command, request.session_id, arguments)
@@ -73,7 +78,6 @@ def plan_launch(request: LaunchRequest) -> LaunchPlan:
         argv = profile.new(command, request.session_id, arguments)
     if options.shell is not None and profile.kind != "shell":
         argv = through_login_shell(options.shell, request.cwd, argv, options.prefix)
-    extra = dict(profile.environment) | dict(request.extra_environment)
     return LaunchPlan(
         tuple(argv),
         request.cwd,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from switchboard.clis.procfs import ProcFs
 from switchboard.common.clock import Clock, Instant
 from switchboard.sessions.registry import Registry
+from switchboard.sessions.sandbox_status import SandboxStatus, SessionProof
 from switchboard.sessions.session import Session
 from switchboard.sessions.stop import Stopping, request_stop
 from switchboard.store.sqlite import Store
@@ -25,12 +26,14 @@ class LifecycleSessions:
         store: Store,
         clock: Clock,
         background_job: Callable[[str], str | None],
+        proofs: SandboxStatus,
     ) -> None:
         self._clock = clock
         self._registry = registry
         self._processes = processes
         self._store = store
         self._background_job = background_job
+        self._proofs = proofs
 
     def find(self, session_id: str) -> Session | None:
         """Return the open session of that id, or of one that had that id before."""
@@ -53,6 +56,11 @@ class LifecycleSessions:
         # A shell that the CLI was started through may outlive it, and would carry out what is meant for the CLI.
         writer = found.writer
         return writer is None or not writer[1] or self._processes.is_same(*writer)
+
+    def proof(self, target: object) -> SessionProof | None:
+        """Return what proves who owns the conversation of a sandboxed session; None where that needs no proof."""
+        assert isinstance(target, Session)
+        return self._proofs.proof(target)
 
     def remote(self, session_id: str) -> bool:
         """Whether another machine lists the session. Raises `StoreError` when that cannot be read."""

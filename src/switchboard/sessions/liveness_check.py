@@ -7,6 +7,9 @@ CLIs rewrite their descriptors in place. A file that is half-written is waited f
 while its last one is younger than `WRITING_MS`; what has been lying there for longer, nobody is writing. Then the files
 that name the session are read a second time, and their processes looked at again: if one was replaced meanwhile, the
 question starts over.
+
+A descriptor that no process of our own PID namespace is proven to have written may have been written in another one.
+Only then are all processes looked at, once for every such descriptor; a session that no file names costs nothing of it.
 """
 
 from __future__ import annotations
@@ -19,16 +22,16 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from switchboard.clis.descriptor_files import MAX_NAMES, RawFile, descriptor_names, read_raw
-from switchboard.clis.descriptors import Descriptor
+from switchboard.clis.descriptors import BACKGROUND, Descriptor
 from switchboard.clis.liveness import (
     Candidate,
     EvidenceUnavailable,
     LaunchEvidence,
     Liveness,
-    ProcessFacts,
     Resolved,
     Scheduled,
     Unknown,
+    Unproven,
     Vantage,
     decide,
     judge,
@@ -51,21 +54,21 @@ Excluded = Collection[tuple[int, str]]
 """(number, start) of the processes that the conversation's own terminal runs."""
 
 
+class WriterSearch(Protocol):
+    """One look at all processes, for some descriptors."""
+
+    def run(self) -> Iterator[None]:
+        """Look; yields wherever the loop may have a turn. Not run to its end, it proves nothing."""
+
+    def found(self, descriptor: Descriptor) -> Resolved | Unproven:
+        """Return the one process that provably wrote it, looked at anew, or why there is none."""
+
+
 class WriterResolver(Protocol):
-    """Finds the writer of a descriptor among processes of other PID namespaces."""
+    """Finds the writers of descriptors among processes of other PID namespaces."""
 
-    def resolve(self, descriptor: Descriptor, process: ProcessFacts) -> Resolved | None:
-        """Return the one process that provably wrote it; None when there is none, several, or no proof."""
-
-
-class NativeOnly:
-    """Resolves nothing: what is not proven in our own PID namespace stays unknown."""
-
-    def resolve(self, descriptor: Descriptor, process: ProcessFacts) -> Resolved | None:
-        return None
-
-
-_NATIVE_ONLY = NativeOnly()
+    def search(self, descriptors: Sequence[Descriptor], vantage: Vantage) -> WriterSearch:
+        """Return a look for their writers, still to be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +76,31 @@ class LivenessSources:
     """Where evidence comes from. `folders`: the descriptor folders, as they are now.
 
     `launches(pid, start)`: what was recorded of a process that we launched; may raise `EvidenceUnavailable`.
+    `resolver`: without one, what is not proven in our own PID namespace stays unresolved.
     """
 
     folders: Callable[[], Sequence[str]]
     processes: ProcFs
     schedules: Schedules
     launches: Callable[[int, str], Sequence[LaunchEvidence]]
-    resolver: WriterResolver = _NATIVE_ONLY
+    resolver: WriterResolver | None = None
 
 
 class _Pass:
     """One reading of every folder, for one session."""
 
-    def __init__(self, sources: LivenessSources, session_id: str) -> None:
+    def __init__(self, sources: LivenessSources, session_id: str, excluded: frozenset[tuple[int, str]]) -> None:
         self._sources = sources
         self._key = session_id
+        self._excluded = excluded
+        self._searches: dict[str, WriterSearch] = {}  # by the path of the file whose writer was looked for
         self.vantage: Vantage = sources.processes.vantage()
         self.candidates: list[Candidate] = []
         self.torn: list[RawFile] = []
         self.unread: list[str] = []
 
     def run(self) -> Iterator[None]:
-        """Read; yields wherever the loop may have a turn."""
+        """Read, and look for writers elsewhere; yields wherever the loop may have a turn."""
         count = 0
         for folder in self._sources.folders():
             for name in self._names(folder):
@@ -102,6 +108,36 @@ class _Pass:
                 count += 1
                 if count % FILES_A_TURN == 0:
                     yield
+        yield from self._search()
+
+    def _search(self) -> Iterator[None]:
+        wanted = self._doubtful()
+        if not wanted or self._sources.resolver is None:
+            return
+        descriptors = [one.descriptor for one in wanted if one.descriptor is not None]
+        search = self._sources.resolver.search(descriptors, self.vantage)
+        yield from search.run()
+        self._searches = dict.fromkeys((candidate.path for candidate in wanted), search)
+        self.candidates = [self._translated(candidate) for candidate in self.candidates]
+
+    def _doubtful(self) -> list[Candidate]:
+        """Return the candidates whose writer may be in another namespace, as far as that can change the answer."""
+        verdicts = [(candidate, judge(candidate, self.vantage, self._excluded)[0]) for candidate in self.candidates]
+        kinds = {_kind(candidate) for candidate, verdict in verdicts if verdict == "live"}
+        if BACKGROUND in kinds:
+            return []
+        unresolved = [
+            candidate
+            for candidate, verdict in verdicts
+            if verdict == "unresolved" and candidate.descriptor is not None and candidate.descriptor.proc_start
+        ]
+        return [candidate for candidate in unresolved if not kinds or _kind(candidate) == BACKGROUND]
+
+    def _translated(self, candidate: Candidate) -> Candidate:
+        search = self._searches.get(candidate.path)
+        if search is None or candidate.descriptor is None:
+            return candidate
+        return replace(candidate, resolved=search.found(candidate.descriptor))
 
     def _names(self, folder: str) -> list[str]:
         try:
@@ -123,10 +159,10 @@ class _Pass:
         elif file.torn:
             self.torn.append(file)
         elif file.concerns(self._key):
-            self.candidates.append(self.examine(file))
+            self.candidates.append(self._examine(file))
 
-    def examine(self, file: RawFile) -> Candidate:
-        """Look at the process of a file that names the session."""
+    def _examine(self, file: RawFile) -> Candidate:
+        """Look at what has the number of a file that names the session."""
         descriptor = file.descriptor
         if descriptor is None:
             return Candidate(file.path, None)
@@ -138,11 +174,11 @@ class _Pass:
             launches = tuple(self._sources.launches(descriptor.pid, descriptor.proc_start))
         except EvidenceUnavailable:
             launches = ()  # no proof of death is to be had from it
-        return replace(found, launches=launches, resolved=self._sources.resolver.resolve(descriptor, process))
+        return replace(found, launches=launches)
 
-    def is_live(self, excluded: frozenset[tuple[int, str]]) -> bool:
+    def is_live(self) -> bool:
         """Whether a refusal is certain already, whatever the rest says."""
-        return any(judge(candidate, self.vantage, excluded)[0] == "live" for candidate in self.candidates)
+        return any(judge(candidate, self.vantage, self._excluded)[0] == "live" for candidate in self.candidates)
 
     def still_holds(self) -> bool:
         """Read what named the session again: the same writers, in the same state of proof?"""
@@ -150,17 +186,17 @@ class _Pass:
             file = read_raw(*os.path.split(candidate.path))
             if file is None or file.problem is not None or file.torn or not file.concerns(self._key):
                 return False
-            again = self.examine(file)
+            again = self._translated(self._examine(file))
             if _essence(again) != _essence(candidate):
                 return False
         return True
 
-    def verdict(self, excluded: frozenset[tuple[int, str]]) -> Liveness:
+    def verdict(self) -> Liveness:
         torn = [
             f"{file.path} is no complete JSON and may name this session; remove it if nothing writes it any more"
             for file in self.torn
         ]
-        return decide(None, self.candidates, [*self.unread, *torn], self.vantage, excluded)
+        return decide(None, self.candidates, [*self.unread, *torn], self.vantage, self._excluded)
 
 
 class LivenessCheck:
@@ -174,20 +210,21 @@ class LivenessCheck:
     async def check(self, session_id: str, deadline: Instant, exclude: Excluded = ()) -> Liveness:
         """Return whether the session is live elsewhere; unknown when that is not certain by `deadline`."""
         key = session_id.lower()
-        excluded = frozenset(exclude)
         for _ in range(ROUNDS):
             if (run := self._sources.schedules.find(key)) is not None:
                 return Scheduled(run)
-            look = _Pass(self._sources, key)
+            look = _Pass(self._sources, key, frozenset(exclude))
             for _turn in look.run():
                 await asyncio.sleep(0)
                 if self._clock.now() >= deadline:
-                    return Unknown("the descriptors could not all be read in time; try again with a longer timeout")
-            writing = [] if look.is_live(excluded) else self._being_written(look.torn)
+                    if look.is_live():
+                        break
+                    return Unknown("not everything could be looked at in time; try again with a longer timeout")
+            writing = [] if look.is_live() else self._being_written(look.torn)
             if writing and self._clock.now() < deadline:
                 await self._changed(writing, deadline)
             elif look.still_holds():
-                return self._answer(look, key, excluded)
+                return self._answer(look, key)
         return Unknown(f"the descriptor of session {key} changes all the time; try again when it is quiet")
 
     def check_now(self, session_id: str, exclude: Excluded = ()) -> Liveness:
@@ -195,17 +232,17 @@ class LivenessCheck:
         key = session_id.lower()
         if (run := self._sources.schedules.find(key)) is not None:
             return Scheduled(run)
-        look = _Pass(self._sources, key)
+        look = _Pass(self._sources, key, frozenset(exclude))
         for _turn in look.run():
             pass
         if not look.still_holds():
             return Unknown(f"the descriptor of session {key} changed while it was looked at; try again")
-        return self._answer(look, key, frozenset(exclude))
+        return self._answer(look, key)
 
-    def _answer(self, look: _Pass, key: str, excluded: frozenset[tuple[int, str]]) -> Liveness:
+    def _answer(self, look: _Pass, key: str) -> Liveness:
         # A run may have been registered while files were read.
         run = self._sources.schedules.find(key)
-        return Scheduled(run) if run is not None else look.verdict(excluded)
+        return Scheduled(run) if run is not None else look.verdict()
 
     def _being_written(self, torn: Sequence[RawFile]) -> list[RawFile]:
         now = self._clock.now()
@@ -233,6 +270,10 @@ class LivenessCheck:
             # It may have been completed before anybody watched.
             if any(_is_torn(file) for file in files):
                 await changed.wait()
+
+
+def _kind(candidate: Candidate) -> str | None:
+    return candidate.descriptor.kind if candidate.descriptor is not None else None
 
 
 def _is_torn(file: RawFile) -> bool:

@@ -126,8 +126,11 @@ class Registry:
         last_look: Callable[[], None] = lambda: None,
         opened_by: str | None = None,
         deadline: Instant = FOREVER,
+        sandbox: str | None = None,
     ) -> Session:
         """Start a session and return it. Raises `OpenError`.
+
+        `sandbox`: it starts in one, and this is the folder of its descriptors; empty: they go into the shared folder.
 
         `last_look` is called right before the keeper is told to start it, with no wait in between; what it raises ends
         the attempt, and nothing is started. At `deadline` or later the keeper starts nothing, whatever kept it, nor
@@ -150,6 +153,8 @@ class Registry:
             columns=plan.columns,
             rows=plan.rows,
             opened_by=opened_by,
+            sandbox=sandbox is not None,
+            descriptors=sandbox or None,
         )
         until = int(min(deadline, self._clock.now() + keeper_client.SPAWN_SECONDS * 1000))
         try:

@@ -269,6 +269,14 @@ class Session:
         """Its CLI has had a descriptor for so long that no status is to be expected of it any more."""
         self._observed(self.facts.value.status, starting=False)
 
+    def observed_proof(self, status: CliStatus | None) -> None:
+        """It is sandboxed, and the proven owner of its conversation says this now; None: nobody is proven."""
+        facts = self.facts.value
+        if status != facts.proven:
+            starting = facts.starting and (status is None or status.status is None)
+            self.facts.publish(replace(facts, proven=status, starting=starting))
+            self._hooks.changed(self)
+
     def _observed(self, status: CliStatus | None, *, starting: bool) -> None:
         self.facts.publish(replace(self.facts.value, status=status, starting=starting))
         self._hooks.changed(self)

@@ -53,6 +53,8 @@ class StatusBinding:
 
     def take_up(self, session: Session) -> None:
         """Look what is published for a session that was just added."""
+        if session.label.sandbox:
+            return  # the numbers in its descriptors are those of its own namespace: `SandboxStatus` speaks for it
         if not session.profile.publishes:
             self._guests.take_up(session)
             return
@@ -97,7 +99,7 @@ class StatusBinding:
                 self._expect_status(owner)
             return
         owner = _by_writer(sessions, change.after) or self._nearest(sessions, change.after.pid)
-        if owner is not None:
+        if owner is not None and not owner.label.sandbox:
             self._apply(owner, change.after)
 
     def _nearest(self, sessions: Iterable[Session], pid: int) -> Session | None:
@@ -148,6 +150,6 @@ def _identity(descriptor: Descriptor) -> tuple[int, str]:
 
 def _by_writer(sessions: Iterable[Session], descriptor: Descriptor) -> Session | None:
     for session in sessions:
-        if session.label.writer == _identity(descriptor):
+        if session.label.writer == _identity(descriptor) and not session.label.sandbox:
             return session
     return None

@@ -33,6 +33,7 @@ __all__ = [
     "Page",
     "PageRefused",
     "Projects",
+    "Proof",
     "Resume",
     "Stopping",
     "Trouble",
@@ -48,6 +49,9 @@ class HostedSessions(Terminals, Protocol):
     def holds(self, target: HostedTarget, key: str, generation: int) -> bool:
         """Whether that very object still stands under `key` with that generation, its owner alive."""
 
+    def proof(self, target: HostedTarget) -> Proof | None:
+        """What proves who owns the conversation of a sandboxed session; None where that needs no proof."""
+
     def remote(self, session_id: str) -> bool:
         """Whether another machine lists the session. Raises `StoreError` when that cannot be read."""
 
@@ -56,6 +60,20 @@ class HostedSessions(Terminals, Protocol):
 
         Raises `StopError` when it could not be asked.
         """
+
+
+class Proof(Protocol):
+    """Whether it is proven which process inside a sandbox owns a session's conversation, at the moment of asking."""
+
+    def look(self, *, thorough: bool = False) -> str | None:
+        """Look now; return None when it is proven, else why not. The session's `Facts.proven` follows.
+
+        `thorough`: look for others as well, instead of only whether everything is as it was.
+        """
+
+    @property
+    def writing(self) -> bool:
+        """Whether the last look found all as it was, except that what the CLI publishes was half-written."""
 
 
 class Stopping(Protocol):

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
 from switchboard.clis.transcripts import is_compact_command
+from switchboard.common.clock import Clock, Instant
 from switchboard.common.facts import Facts, Typing
 from switchboard.common.feed import Feed
 from switchboard.common.writing import Check
@@ -30,6 +31,7 @@ from switchboard.triggers.legacy_single import ERRORS, await_idle
 from switchboard.triggers.lifecycle_port import HostedSessions
 from switchboard.triggers.markers import Effect
 from switchboard.triggers.v1_cases import cwd_trouble
+from switchboard.triggers.v1_proof import ProvenFeed
 from switchboard.triggers.v1_results import Evidence, evidence
 from switchboard.triggers.v1_work import Work
 
@@ -38,7 +40,7 @@ class Pin:
     """A session as it was found. `target` is the object; a replacement is another one.
 
     Its id may change (`/clear`), and the process that owns its conversation may still have to show itself: the first
-    one seen is the one.
+    one seen is the one. `facts`: what is known of it, as far as an action may go by it.
     """
 
     def __init__(self, sessions: HostedSessions, target: HostedTarget, expected_cwd: str | None = None) -> None:
@@ -47,6 +49,10 @@ class Pin:
         self._generation = target.generation
         self._expected_cwd = expected_cwd
         self._writer = target.writer
+        proof = sessions.proof(target)
+        self.proven = None if proof is None else ProvenFeed(target.facts, proof)
+        """The facts of one that is sandboxed."""
+        self.facts: Feed[Facts] = self.proven or target.facts
 
     def trouble(self) -> Trouble | None:
         """Why it is not that session any more; None while it is. One whose process was reaped is not."""
@@ -59,6 +65,24 @@ class Pin:
         if writer is not None and writer != self._writer:
             return reasons.WRITER_CHANGED, f"process {writer[0]} owns the conversation now"
         return cwd_trouble(self._expected_cwd, target.cwd)
+
+    def unowned(self, *, thorough: bool = True, writing: bool = False) -> Trouble | None:
+        """Why nothing may be written to it or asked of it: as `trouble`, and where it is sandboxed, its owner's proof.
+
+        That is looked for now. `writing`: for once it may be missing because the descriptor is half-written.
+        """
+        proven = self.proven
+        why = None if proven is None else proven.unproven(thorough=thorough)
+        trouble = self.trouble()
+        if trouble is not None or why is None or proven is None or (writing and proven.writing):
+            return trouble
+        return reasons.WRITER_CHANGED if proven.was_proven else reasons.READINESS_UNAVAILABLE, why
+
+    async def written_out(self, clock: Clock, until: Instant) -> None:
+        """Return once what its CLI publishes is not half-written, which takes microseconds as a rule."""
+        proven = self.proven
+        while proven is not None and proven.unproven(thorough=False) and proven.writing and clock.now() < until:
+            await proven.changed(proven.value, clock, until)
 
     def in_place(self) -> bool:
         """Whether the terminal itself is the one that was found, whoever owns the conversation in it."""
@@ -127,7 +151,8 @@ class Delivery:
         return self.evidence()
 
     async def _deliver(self, readiness: Readiness) -> Kind:
-        desk, target, deadline = self._work.desk, self._pin.target, self._work.deadline.at
+        desk, pin, deadline = self._work.desk, self._pin, self._work.deadline.at
+        target = _PinnedTarget(pin, self)
         down_since = await await_idle(target, deadline, desk, self.record, delivery.IDLE_TIMEOUT)
         order = StepOrder(
             self._text,
@@ -135,12 +160,13 @@ class Delivery:
             readiness,
             verify=deadline,
             # A status of the very millisecond of the launch is one of this launch.
-            after=target.launched_at - 1 if readiness is Readiness.STARTUP else NEVER,
+            after=pin.target.launched_at - 1 if readiness is Readiness.STARTUP else NEVER,
             flag_down_since=down_since,
             strict=True,
+            status_needed=pin.proven is not None,
         )
         with target.transcript() if is_compact_command(self._text) else nullcontext():
-            return await deliver_step(_PinnedTarget(target, self), order, desk, self.record)
+            return await deliver_step(target, order, desk, self.record)
 
     # --- how it ended ---
 
@@ -166,11 +192,13 @@ class Delivery:
             return
         broken = self._refusal
         if broken is None and halt.trouble not in (Cause.EXITED, Cause.NOT_RUNNING, Cause.CLOSING):
-            broken = self._pin.trouble()
+            broken = self._pin.unowned(writing=True)
+        if broken is not None and broken[0] == reasons.READINESS_UNAVAILABLE and halt.trouble is Cause.COMPOSER:
+            broken = None  # nobody was proven yet, and nobody would have been waited for: the draft came first
         if broken is not None:
             reason, detail = broken
             if startup and not record.wrote and reason in (reasons.TARGET_CHANGED, reasons.WRITER_CHANGED):
-                reason, detail = reasons.READINESS_UNAVAILABLE, reason
+                reason, detail = reasons.READINESS_UNAVAILABLE, reason if detail is None else f"{reason}: {detail}"
             self._fail(error, reason, detail)
         elif startup and self._never_started(halt):
             self._fail(error, reasons.READINESS_UNAVAILABLE, halt.reason)
@@ -184,7 +212,7 @@ class Delivery:
         """It was not ready in time, and as far as its CLI says it has not come up, or is lost again."""
         if halt.trouble is not Cause.NOT_READY or halt.reason == delivery.DIALOG_OPEN:
             return False
-        status = usable_status(self._pin.target.facts.value)
+        status = usable_status(self._pin.facts.value)
         return status is None or status[1] < self._pin.target.launched_at
 
     def _fail(self, error: str, reason: str | None, detail: str | None = None) -> None:
@@ -195,7 +223,7 @@ class Delivery:
 
     def may_write(self) -> str | None:
         """Asked last, immediately before a real write; the first time the marker is written."""
-        self._refusal = self._pin.trouble()
+        self._refusal = self._pin.unowned(thorough=False)
         if self._refusal is None and self._sent_at is None:
             message = self._work.attempt()
             if message is not None:
@@ -204,6 +232,10 @@ class Delivery:
                 self._sent_at = self._work.now()
                 self._work.tell("writing")
         return None if self._refusal is None else self._refusal[0]
+
+    async def written_out(self) -> None:
+        """Return when the CLI does not write its descriptor just now, or time is up: half of it proves nothing."""
+        await self._pin.written_out(self._work.desk.clock, self._work.deadline.at)
 
     def wrote(self, data: bytes, so_far: bytes) -> None:
         """The terminal has all of a write. `so_far`: all that was typed, Enter excepted."""
@@ -218,8 +250,9 @@ class Delivery:
 class _PinnedTarget:
     """The session as the delivery sees it: itself, except that its line asks the pin and tells of each write."""
 
-    def __init__(self, target: HostedTarget, owner: Delivery) -> None:
-        self._target = target
+    def __init__(self, pin: Pin, owner: Delivery) -> None:
+        self._target = pin.target
+        self._pin = pin
         self._owner = owner
 
     @property
@@ -236,7 +269,7 @@ class _PinnedTarget:
 
     @property
     def facts(self) -> Feed[Facts]:
-        return self._target.facts
+        return self._pin.facts
 
     def is_alive(self) -> bool:
         return self._target.is_alive()
@@ -244,7 +277,7 @@ class _PinnedTarget:
     @asynccontextmanager
     async def line(self) -> AsyncIterator[Line]:
         async with self._target.line() as line:
-            yield _PinnedLine(line, self._owner)
+            yield _PinnedLine(line, self._pin, self._owner)
 
     def untaken(self, text: bytes, since: int) -> None:
         self._target.untaken(text, since)
@@ -256,14 +289,17 @@ class _PinnedTarget:
 class _PinnedLine:
     """A line whose writes go to the pinned session or nowhere."""
 
-    def __init__(self, line: Line, owner: Delivery) -> None:
+    def __init__(self, line: Line, pin: Pin, owner: Delivery) -> None:
         self._line = line
+        self._pin = pin
         self._owner = owner
         self._typed = b""
 
     async def write(self, data: bytes, check: Check, out: Callable[[], None] = lambda: None) -> None:
+        proven = self._pin.proven
+
         def permitted(facts: Facts) -> str | None:
-            return check(facts) or self._owner.may_write()
+            return check(facts if proven is None else proven.proven_now()) or self._owner.may_write()
 
         def all_out() -> None:
             if data != ENTER:
@@ -271,6 +307,8 @@ class _PinnedLine:
             self._owner.wrote(data, self._typed)
             out()
 
+        if proven is not None:
+            await self._owner.written_out()
         await self._line.write(data, permitted, all_out)
 
     def release(self) -> None:

@@ -75,7 +75,7 @@ class StopAction:
                 claimed = True
             work.go_on()
             # Nothing is awaited from here to the signal. None: somebody has typed, and the quiet is waited for anew.
-            last = guarded.observe(target.facts.value, work.now())
+            last = guarded.observe(pin.facts.value, work.now())
         if last.kind is Kind.EXITED:
             return
         _refuse(last)
@@ -99,7 +99,7 @@ class StopAction:
     async def _wait(self, wait: Wait, pin: Pin) -> Ending:
         work = self._work
         try:
-            ending = await follow(wait, pin.target.facts, work.desk)
+            ending = await follow(wait, pin.facts, work.desk)
         except Halt as halt:
             raise Refused(reasons.CLOSING, uncertain=work.in_doubt) from halt
         _refuse(ending)
@@ -126,16 +126,16 @@ class Note:
             if typed.failed:
                 return self._unfinished(self._delivery.detail)
             try:
-                ending = await follow(self._final_turn(), self._target.facts, self._work.desk)
+                ending = await follow(self._final_turn(), self._pin.facts, self._work.desk)
             except Halt as halt:
                 raise Refused(reasons.CLOSING, uncertain=True) from halt
             if ending.kind is not Kind.DONE:
                 return self._unfinished(_why(ending))
-            self._finished(ending, self._target.facts.value)
+            self._finished(ending, self._pin.facts.value)
         return None
 
     def _final_turn(self) -> Wait:
-        record, settings, facts = self._delivery.record, self._work.desk.settings, self._target.facts.value
+        record, settings, facts = self._delivery.record, self._work.desk.settings, self._pin.facts.value
         assert record.enter_at is not None
         wait = FinalTurnWait(
             record.enter_at,
@@ -190,19 +190,23 @@ class _Pinned:
         if trouble is not None:
             reason, detail = trouble
             return StopRefused(Kind.TIMED_OUT, reason=reason, detail=detail)
-        ending = self.wait.observe(facts, now)
+        # As of the look that was just made.
+        ending = self.wait.observe(self.pin.facts.value, now)
         self.due = self.wait.due
+        if ending is not None and ending.kind is Kind.DONE and self.pin.proven is not None and self.pin.proven.writing:
+            self.due = FOREVER  # what it goes by is half-written; the next sample tells whether it still holds
+            return None
         return ending
 
     def _trouble(self, facts: Facts) -> Trouble | None:
         pin = self.pin
         if not facts.present:
             return (reasons.TARGET_CHANGED, "it has ended, and was opened again") if pin.replaced() else None
-        trouble = pin.trouble()
+        trouble = pin.unowned(writing=True)
         if trouble is None or self.noted:
             return trouble
         reason, detail = trouble
-        if reason == reasons.WRITER_CHANGED:
+        if reason in (reasons.WRITER_CHANGED, reasons.READINESS_UNAVAILABLE):
             return reasons.STATE_UNAVAILABLE, detail
         if reason == reasons.TARGET_CHANGED and pin.in_place():
             return reasons.STATE_UNAVAILABLE, "the process that owned the conversation has ended"

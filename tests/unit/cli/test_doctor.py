@@ -16,7 +16,10 @@ from tests.unit.sessions.test_keeper_start import hold, stop
 
 from switchboard import __version__
 from switchboard.cli import doctor
-from switchboard.cli.doctor import Finding, examine, main
+from switchboard.cli.doctor import examine, main
+from switchboard.cli.finding import Finding
+from switchboard.clis.liveness import Resolved
+from switchboard.clis.namespace_resolver import NamespaceSearch
 from switchboard.host.instance import HostRecord, Instance
 from switchboard.page.local_client import HostSilent
 from switchboard.page.messages import Listing, ListSessions, Problem, SessionInfo
@@ -560,9 +563,37 @@ def test_what_a_person_should_know_of_a_program(machine: Machine) -> None:
     assert "deletes the transcript" in found[1].text
 
 
-def test_a_sandbox_that_is_there(machine: Machine) -> None:
-    machine.program("bwrap")
+def test_a_sandbox_that_can_be_made(machine: Machine) -> None:
+    program = machine.program("bwrap")
     assert machine.finds("bubblewrap") == []
+    assert machine.finds("Sandboxes") == [Finding("ok", f"Sandboxes: {program} makes them")]
+
+
+def test_a_descriptor_of_a_living_sandbox_is_not_left_over(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In there its process has another number than here."""
+    describe(machine, 2**31 - 1)
+    assert len(machine.finds("Claude Code: /")) == 1
+    resolved = Resolved(7, "5", "pid:[1]")
+    monkeypatch.setattr(NamespaceSearch, "found", lambda _self, _descriptor: resolved)
+    assert machine.finds("Claude Code: /") == []
+
+
+def test_a_sandbox_of_another_host_that_is_not_there(machine: Machine) -> None:
+    notes = machine.make(machine.root / "claude" / "switchboard-sandboxes")
+    (notes / "one").write_text("/gone/sandboxes/one/sessions")
+    (found,) = machine.finds("Sandboxes: /")
+    assert found.level == "note"
+    assert str(notes / "one") in found.text
+    assert found.text.endswith("in /gone/sandboxes/one/sessions, which is not there")
+
+
+def test_what_is_left_of_sandboxes(machine: Machine) -> None:
+    for name in ("one", "two"):
+        folder = machine.make(machine.data / "sandboxes" / name / "sessions")
+        (folder / "2.json").write_text(json.dumps({"pid": 2, "sessionId": "s", "procStart": "5"}))
+    (found,) = machine.finds("Sandboxes: /")
+    assert found.level == "note"
+    assert found.text == f"Sandboxes: {machine.data}/sandboxes/one/sessions and 1 more of ended sessions are left"
 
 
 def test_every_remedy_stands_at_something_that_needs_one(machine: Machine) -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from switchboard.clis import descriptor_files
-from switchboard.clis.descriptor_files import MAX_BYTES, descriptor_names, read_descriptor, read_raw, scan_descriptors
+from switchboard.clis.descriptor_files import (
+    MAX_BYTES,
+    descriptor_names,
+    few_names,
+    read_descriptor,
+    read_raw,
+    scan_descriptors,
+)
 from switchboard.clis.descriptors import DescriptorUnreadable
 
 
@@ -23,6 +30,16 @@ def test_names_are_those_of_descriptors_in_order_of_their_number(tmp_path: Path)
     for name in ("100.json", "9.json", "20.json", "pid-3.json", "9.abc.key", "x.json", "9.json.tmp"):
         (tmp_path / name).touch()
     assert descriptor_names(str(tmp_path)) == ["9.json", "20.json", "100.json"]
+
+
+@pytest.mark.parametrize(("limit", "found"), [(3, ["1.json", "a", "b"]), (2, None)])
+def test_all_names_of_a_folder_or_none_if_there_are_too_many(
+    tmp_path: Path, limit: int, found: list[str] | None
+) -> None:
+    for name in ("a", "b", "1.json"):
+        (tmp_path / name).touch()
+    names = few_names(str(tmp_path), limit)
+    assert (None if names is None else sorted(names)) == found
 
 
 def test_a_descriptor_is_read(tmp_path: Path) -> None:

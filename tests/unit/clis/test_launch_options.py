@@ -17,7 +17,7 @@ def options(
     profile: CliProfile = CLAUDE, *, fresh: bool = True, in_git: bool = True, **wanted: object
 ) -> LaunchOptions:
     defaults = replace(NOTHING, **wanted)  # type: ignore[arg-type] # the fields of one row
-    return launch_options(defaults, profile, fresh=fresh, in_git=in_git, login_shell="/bin/zsh")
+    return launch_options(defaults, profile, fresh=fresh, in_git=in_git, login_shell="/bin/zsh", spare_name="spare")
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,31 @@ def test_a_profile_may_need_the_login_shell() -> None:
     assert options(replace(CLAUDE, login_shell=True)).shell == "/bin/zsh"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "fresh", "in_git", "name"),
+    [
+        ({"worktree": True, "worktree_name": "w"}, True, True, "w"),
+        ({"worktree": True, "worktree_name": "w", "sandbox": True}, True, True, "w"),
+        ({"worktree": True, "sandbox": True}, True, True, "spare"),
+        ({"worktree": True}, True, True, ""),
+        ({"worktree": True, "sandbox": True}, False, True, ""),
+        ({"worktree": True, "sandbox": True}, True, False, ""),
+        ({"worktree_name": "w", "sandbox": True}, True, True, ""),
+    ],
+    ids=["named", "named, sandbox", "sandbox", "no sandbox", "resumed", "outside git", "no worktree"],
+)
+def test_the_name_of_a_worktree_as_far_as_it_is_known(
+    wanted: dict[str, object], fresh: bool, in_git: bool, name: str
+) -> None:
+    found = options(fresh=fresh, in_git=in_git, **wanted)
+    assert found.worktree == name
+    assert name == "" or found.arguments == ("--worktree", name)
+
+
 def test_the_sandbox_is_passed_on() -> None:
     assert options(sandbox=True).sandbox is True
+
+
+@pytest.mark.parametrize("profile", [CLAUDE, AGENT])
+def test_so_are_further_directories_whether_or_not_the_cli_has_a_flag_for_them(profile: CliProfile) -> None:
+    assert options(profile, add_dirs=("/a", "/b c")).folders == ("/a", "/b c")

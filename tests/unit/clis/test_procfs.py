@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.fake_procfs import FakeProcesses
 
-from switchboard.clis.liveness import ProcessFacts, Vantage
+from switchboard.clis import procfs
+from switchboard.clis.liveness import EvidenceUnavailable, ProcessFacts, Vantage
+from switchboard.clis.namespaces import ProcessSeen
 from switchboard.clis.procfs import MAX_ANCESTRY, ProcessStat, parse_stat
 
 FIELDS = b" S 7" + b" 0" * 15 + b" 3 0 4242 0"
@@ -136,8 +139,9 @@ def test_namespaces(processes: FakeProcesses) -> None:
     assert door.ns_pids(9) is None
     (processes.root / "501" / "status").write_text("Name:\tx\n")
     assert door.ns_pids(501) is None
-    (processes.root / "501" / "status").write_text("NSpid:\tx\n")
-    assert door.ns_pids(501) is None
+    for garbage in ("NSpid:\tx\n", "NSpid:\n", "NSpid:\t501\t-2\n"):
+        (processes.root / "501" / "status").write_text(garbage)
+        assert door.ns_pids(501) is None
 
 
 def test_boot_id(processes: FakeProcesses) -> None:
@@ -197,3 +201,135 @@ def test_from_where_we_look(processes: FakeProcesses) -> None:
 def test_whether_everyone_is_shown(processes: FakeProcesses, options: str, shown: bool) -> None:
     processes.machine(mount=options)
     assert processes.door().vantage().unfiltered is shown
+
+
+# --- all processes --------------------------------------------------------------------------------------------------
+
+OURS = "pid:[4026531836]"
+BOX = "pid:[4026532999]"
+
+
+def outside(processes: FakeProcesses, *starts: str) -> list[ProcessSeen]:
+    return [one for one in processes.door().outside(OURS, starts or None) if one is not None]
+
+
+def test_all_numbers(processes: FakeProcesses) -> None:
+    processes.machine()
+    processes.add(500)
+    assert processes.door().numbers() == [1, 500]
+    processes.root = processes.root / "nowhere"
+    with pytest.raises(EvidenceUnavailable, match="nowhere cannot be listed"):
+        processes.door().numbers()
+
+
+def test_one_look_at_a_process(processes: FakeProcesses) -> None:
+    processes.add(400, start="8000")
+    processes.sandboxed(8000, parent=400, state="Z")
+    door = processes.door()
+    assert door.seen(8000) == ProcessSeen(8000, (8000, 2), "9000", BOX, ended=True)
+    assert door.ancestry(8000, "9000") == ((8000, "9000"), (400, "8000"))
+    assert door.ancestry(8000, "9001") == ()
+    assert door.seen(8001) is None
+
+
+@pytest.mark.parametrize(
+    ("broken", "seen"),
+    [
+        pytest.param(lambda at: (at / "stat").write_text("?"), ProcessSeen(8000, (8000, 2), None, BOX), id="stat"),
+        pytest.param(lambda at: (at / "status").write_text("?"), ProcessSeen(8000, None, "9000", BOX), id="status"),
+        pytest.param(
+            lambda at: (at / "ns" / "pid").unlink(), ProcessSeen(8000, (8000, 2), "9000", None), id="namespace"
+        ),
+        pytest.param(lambda at: (at / "stat").unlink(), None, id="ended before its stat was read"),
+        pytest.param(lambda at: (at / "status").unlink(), None, id="ended before its status was read"),
+    ],
+)
+def test_a_look_at_a_process_of_which_something_is_missing(
+    processes: FakeProcesses, broken: Callable[[Path], object], seen: ProcessSeen | None
+) -> None:
+    processes.sandboxed(8000)
+    broken(processes.root / "8000")
+    assert processes.door().seen(8000) == seen
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("stat", ProcessSeen(8000, (8000, 2), None, BOX)), ("status", ProcessSeen(8000, None, "9000", BOX))],
+)
+def test_a_file_that_may_not_be_read_is_unknown(processes: FakeProcesses, name: str, seen: ProcessSeen) -> None:
+    processes.sandboxed(8000)
+    processes.unreadable(8000, name)
+    assert processes.door().seen(8000) == seen
+    assert outside(processes, "9000") == [seen]
+
+
+def test_a_process_whose_folder_is_closed(processes: FakeProcesses) -> None:
+    (processes.root / "8000").write_text("no folder")
+    assert processes.door().seen(8000) == ProcessSeen(8000)
+
+
+def test_processes_of_other_namespaces(processes: FakeProcesses) -> None:
+    processes.machine()
+    processes.add(500, start="9000")
+    processes.sandboxed(8000, start="9000")
+    processes.sandboxed(8001, 3, start="9001")
+    assert [one.pid for one in outside(processes, "9000")] == [8000]
+    assert [one.pid for one in outside(processes, "9000", "9001")] == [8000, 8001]
+    assert [one.pid for one in outside(processes)] == [8000, 8001]
+    assert outside(processes, "1", "900", "90000") == []
+
+
+def test_others_are_told_by_their_start_before_they_are_looked_at_closely(processes: FakeProcesses) -> None:
+    """Namespaces of other users' processes are hidden from us: that must cost little, and hide nothing."""
+    processes.machine()
+    for pid in range(100, 200):
+        processes.add(pid, namespace=None, start="7")
+    processes.sandboxed(300)
+    looked: list[int] = []
+    processes.before_look = looked.append
+    assert [one.pid for one in outside(processes, "9000")] == [300]
+    assert looked == [300]
+
+
+def test_a_hidden_namespace_is_no_reason_to_pass_by(processes: FakeProcesses) -> None:
+    for pid in range(100, 120):
+        processes.sandboxed(pid, namespace=None)
+    assert [one.pid for one in outside(processes, "9000")] == list(range(100, 120))
+
+
+@pytest.mark.parametrize("stat", ["", "?", "8000 (x) S 1", "8000 (a b c d e f g h i j k l m n o p q r s t u v) S 1"])
+def test_a_start_that_cannot_be_told_is_no_reason_to_pass_by(processes: FakeProcesses, stat: str) -> None:
+    processes.sandboxed(8000)
+    (processes.root / "8000" / "stat").write_text(stat)
+    assert outside(processes, "9000") == [ProcessSeen(8000, (8000, 2), None, BOX)]
+
+
+def test_what_has_ended_meanwhile_is_left_out(processes: FakeProcesses) -> None:
+    processes.sandboxed(8000)
+    processes.sandboxed(8001)
+    processes.sandboxed(8002)
+    (processes.root / "8000" / "stat").unlink()
+    processes.before_look = lambda pid: processes.end(pid) if pid == 8001 else None
+    assert [one.pid for one in outside(processes, "9000")] == [8002]
+
+
+def test_a_start_that_is_no_text_of_this_world(processes: FakeProcesses) -> None:
+    processes.sandboxed(8000)
+    assert outside(processes, "\ud800") == []
+
+
+def test_the_loop_has_its_turns(processes: FakeProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(procfs, "PROCESSES_A_TURN", 10)
+    for pid in range(100, 200):
+        processes.add(pid)
+    turns = list(processes.door().outside(OURS, ("9000",)))
+    assert turns == [None] * 11
+    assert processes.listings == 1
+
+
+def test_too_many_processes(processes: FakeProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(procfs, "MAX_PROCESSES", 3)
+    for pid in range(100, 104):
+        processes.add(pid)
+    with pytest.raises(EvidenceUnavailable, match="too many processes"):
+        outside(processes, "9000")

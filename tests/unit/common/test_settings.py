@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,7 @@ from switchboard.common.settings import (
     agent_home,
     claude_config_dir,
     data_dir,
+    effective_triggers_dir,
 )
 
 # variable, property, value without it
@@ -95,6 +97,26 @@ def test_folders(variable: str, folder: Callable[[Environment], str], default: s
 def test_a_missing_home_is_named(folder: Callable[[Environment], str], env: Environment) -> None:
     with pytest.raises(SettingsError, match="HOME is not set"):
         folder(env)
+
+
+@pytest.mark.parametrize(
+    ("given", "effective"),
+    [
+        (None, "/home/ann/.switchboard/triggers"),
+        ("", "/home/ann/.switchboard/triggers"),
+        ("/srv/box/", "/srv/box"),
+        ("box", "/run/host/box"),
+        ("../box/./in", "/run/box/in"),
+        (".", "/run/host"),
+        ("/srv/a//b/../c d", "/srv/a/c d"),
+    ],
+    ids=["unset", "empty", "absolute", "relative", "relative, above", "the host's own", "not normal"],
+)
+def test_the_effective_triggers_directory_is_absolute_against_the_host(given: str | None, effective: str) -> None:
+    env = {"HOME": "/home/ann"} if given is None else {"HOME": "/home/ann", "SWITCHBOARD_TRIGGERS_DIR": given}
+    assert effective_triggers_dir(env, "/run/host") == effective
+    # What the watcher makes of it is the same: it is absolute and normal already.
+    assert os.path.abspath(effective) == effective
 
 
 def test_the_triggers_directory_does_not_follow_the_data_directory() -> None:

@@ -179,18 +179,6 @@ async def test_what_a_start_goes_without_is_said(rig: Rig) -> None:
     assert rig.home.keeper.spawned[1].argv[-1] == "--worktree"
 
 
-@pytest.mark.parametrize("mode", ["new", "resume", "fork"])
-async def test_without_a_sandbox_nothing_starts_that_is_to_have_one(rig: Rig, mode: str) -> None:
-    rig.record()
-    rig.store.change_settings("global", lambda _before: {"sandbox": True})
-    reason, detail = refused(await rig.open(mode, session_id=ID))
-    assert reason == "session open failed"
-    assert detail is not None
-    assert "sandbox" in detail
-    assert rig.home.keeper.spawned == []
-    assert (await rig.open("shell", session_id=OTHER)).ok
-
-
 async def test_settings_that_are_damaged_are_not_skipped(rig: Rig) -> None:
     rig.store.change_settings("global", lambda _before: {"permissionMode": 7})
     reason, detail = refused(await rig.open())
@@ -352,6 +340,22 @@ async def test_another_process_with_the_session_counts_when_the_first_was_killed
     rig.processes.end(500)
     done = await rig.open("resume", session_id=ID)
     assert refused(done) == ("session live elsewhere", "process 501 has it open in /srv/theirs")
+
+
+@pytest.mark.parametrize("mode", ["resume", "fork"])
+async def test_a_session_that_runs_in_a_sandbox_somewhere(rig: Rig, mode: str) -> None:
+    """No reader sees it: its process has another number in there."""
+    rig.record()
+    asked: list[str] = []
+
+    def in_sandbox(session_id: str) -> str:
+        asked.append(session_id)
+        return "process 77 has it open"
+
+    rig.actions.in_sandbox = in_sandbox
+    assert refused(await rig.open(mode, session_id=ID)) == ("session live elsewhere", "process 77 has it open")
+    assert (await rig.open(mode, session_id=ID, force=True)).ok
+    assert asked == [ID, ID]
 
 
 async def test_a_session_that_runs_at_an_unknown_place(rig: Rig) -> None:

@@ -222,7 +222,7 @@ async def test_a_click_gives_the_same_start(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("values", "detail"),
     [({"sandbox": True}, "sandbox"), ({"permissionMode": "everything"}, "permissionMode")],
-    ids=["sandbox", "damaged"],
+    ids=["a sandbox without bubblewrap", "damaged"],
 )
 async def test_settings_that_cannot_be_kept(
     rig: Rig, what: Callable[[Rig], Granted], values: dict[str, Any], detail: str

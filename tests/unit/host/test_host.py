@@ -21,6 +21,7 @@ from tests.support.fake_folder_watcher import FakeFolderWatcher
 from tests.support.fake_procfs import FakeProcesses
 from tests.support.hosting import page
 from tests.support.pages import Doings, a_broker
+from tests.support.sandboxed import no_proofs
 from tests.support.sessions import SECONDS, House, ListLog, Stand, hosted, house, make_label, until
 
 from switchboard import __version__
@@ -445,7 +446,9 @@ class Rig:
         transcripts = TranscriptService(self.watcher, env, home.log)
         home.registry.transcripts = transcripts.follow
         binding = StatusBinding(home.registry, {}, FakeProcesses(root / "proc").door(), home.clock, watch_end)
-        self.parts = _Parts(home.registry, binding, transcripts, self.hub, home.clock, home.log, self.watcher)
+        door = FakeProcesses(root / "proc").door()
+        proofs = no_proofs(home.registry, door, home.clock)
+        self.parts = _Parts(home.registry, binding, proofs, transcripts, self.hub, home.clock, home.log, self.watcher)
         self.notices: list[messages.HostMessage] = []
         self.hub.broadcast = self.notices.append  # type: ignore[method-assign]  # pages are not what is tested here
 

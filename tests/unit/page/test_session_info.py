@@ -117,6 +117,26 @@ async def test_the_row_of_a_new_session() -> None:
         )
 
 
+async def test_a_row_tells_of_a_sandbox() -> None:
+    with hosted("claude", sandbox=True) as stand:
+        assert session_info(stand.session).sandbox is True
+    with hosted("claude") as stand:
+        assert session_info(stand.session).sandbox is False
+
+
+async def test_the_proven_status_of_a_sandboxed_session_is_shown() -> None:
+    with hosted("claude", sandbox=True) as stand:
+        stand.session.observed_proof(CliStatus("waiting", 5, "approval"))
+        info = session_info(stand.session)
+        assert (info.status, info.waiting_for, info.status_since) == ("waiting", "approval", 5)
+        assert stand.session.facts.value.status is None
+        changed = stand.seen.changed
+        stand.session.observed_proof(CliStatus("waiting", 5, "approval"))
+        assert stand.seen.changed == changed, "nothing new, nothing told"
+        stand.session.observed_proof(None)
+        assert (status_word(stand.session), session_info(stand.session).waiting_for) == ("unknown", None)
+
+
 async def test_what_changes_in_a_row() -> None:
     with hosted("claude", project="/srv") as stand:
         session = stand.session

@@ -50,6 +50,19 @@ def lines(model: Model, columns: int = 80, rows: int = 24, look: Look = LOOK) ->
     return ["".join(span.text for span in spans).rstrip() for spans in fitting]
 
 
+def test_a_sandboxed_session_has_a_mark() -> None:
+    model = page(
+        session(1, sandbox=True),
+        session(2, sandbox=True, draft=True),
+        session(3, "exited", state="exited", sandbox=True),
+    )
+    assert [line[11:40].strip() for line in lines(model)[2:5]] == [
+        "name-1 · sandbox",
+        "name-2 · draft · sandbox",
+        "name-3",
+    ]
+
+
 def test_the_list() -> None:
     model = page(
         session(1),

@@ -31,6 +31,7 @@ def full() -> Label:
         delivery="hellö".encode(),
         delivery_at=5,
         opened_by="trigger",
+        descriptors="/data/sandboxes/x/sessions",
     )
 
 
@@ -88,6 +89,7 @@ def test_what_is_no_label_is_none(data: bytes) -> None:
         ("modes_seq", 1.5),
         ("delivery_at", "0"),
         ("sandbox", 0),
+        ("descriptors", 0),
         ("writer", ["x", "1"]),
         ("writer", [1, 2]),
         ("writer", [1]),

@@ -11,8 +11,10 @@ import pytest
 from switchboard.clis.launch_options import LaunchOptions
 from switchboard.clis.profiles import PROFILES, UnsupportedStart
 from switchboard.sessions.launch import LaunchPlan, LaunchRequest, Mode, plan_launch
+from switchboard.sessions.sandbox_start import SandboxPlace
 
 ID = "0d6f3a52-0000-4000-8000-00000000000a"
+IN_SANDBOX = LaunchOptions(sandbox=True)
 
 
 def plan(mode: Mode, profile: str, **environment: str) -> LaunchPlan:
@@ -84,10 +86,91 @@ def test_a_terminal_is_its_own_shell() -> None:
     assert with_options("shell", "shell", LaunchOptions(prefix="x", shell="/bin/bash")).argv[1:] == ("-l", "-i")
 
 
+# --- in a sandbox -------------------------------------------------------------------------------------------------
+
+SANDBOX = ("/venv/python", "-P", "-m", "switchboard.sandbox", "--cli")
+PLACE = SandboxPlace("/t dir", "/data", "/data/run", "/data/sandboxes/7/sessions", "-srv-p", ("/a", "/b c"))
+
+
+def sandboxed(mode: Mode, profile: str, options: LaunchOptions = IN_SANDBOX, **environment: str) -> LaunchPlan:
+    request = LaunchRequest(
+        mode, PROFILES[profile], ID, "/srv/p", environment, "/venv/python", options=options, sandbox=PLACE
+    )
+    return plan_launch(request)
+
+
+@pytest.mark.parametrize("profile", ["claude", "agent"])
+@pytest.mark.parametrize(
+    ("mode", "arguments"),
+    [
+        ("new", ("--session-id", ID)),
+        ("schedule", ("--session-id", ID)),
+        ("resume", ("--resume", ID)),
+        ("restore", ("--resume", ID)),
+        ("fork", ("--resume", ID, "--fork-session")),
+    ],
+)
+def test_the_sandbox_takes_the_place_of_the_cli_in_every_kind_of_start(
+    mode: Mode, profile: str, arguments: tuple[str, ...]
+) -> None:
+    made = sandboxed(mode, profile)
+    assert made.argv == (*SANDBOX, profile, "--", *arguments)
+    assert made.cwd == "/srv/p"
+    assert {name: value for name, value in made.environment.items() if name.startswith("SWITCHBOARD_SANDBOX")} == {
+        "SWITCHBOARD_SANDBOX_TRIGGERS_DIR": "/t dir",
+        "SWITCHBOARD_SANDBOX_DATA_DIR": "/data",
+        "SWITCHBOARD_SANDBOX_RUNTIME_DIR": "/data/run",
+        "SWITCHBOARD_SANDBOX_SESSIONS_DIR": "/data/sandboxes/7/sessions",
+        "SWITCHBOARD_SANDBOX_BINDS": "/a:/b c",
+        "SWITCHBOARD_SANDBOX_PROJECT_FOLDER": "-srv-p",
+    }
+
+
+def test_an_override_of_the_cli_is_left_to_the_sandbox() -> None:
+    made = sandboxed("new", "claude", SWITCHBOARD_CLAUDE="/opt/c")
+    assert made.argv[:6] == (*SANDBOX, "claude")
+    assert made.environment["SWITCHBOARD_CLAUDE"] == "/opt/c"
+
+
+def test_what_the_host_has_in_its_environment_does_not_count() -> None:
+    made = sandboxed("new", "claude", SWITCHBOARD_SANDBOX_TRIGGERS_DIR="/other", SWITCHBOARD_SANDBOX_BINDS="/etc")
+    assert made.environment["SWITCHBOARD_SANDBOX_TRIGGERS_DIR"] == "/t dir"
+    assert made.environment["SWITCHBOARD_SANDBOX_BINDS"] == "/a:/b c"
+
+
+def test_shell_and_prefix_stay_outside_and_in_front() -> None:
+    made = sandboxed("resume", "claude", replace(IN_SANDBOX, shell="/bin/bash", prefix="aws exec", arguments=("--x",)))
+    command = f"cd /srv/p && aws exec {' '.join(SANDBOX)} claude -- --resume {ID} --x"
+    assert made.argv == ("/bin/bash", "-l", "-i", "-c", command)
+
+
+def test_a_start_without_a_sandbox_has_nothing_of_it() -> None:
+    made = sandboxed("new", "claude", LaunchOptions())
+    assert made.argv == ("claude", "--session-id", ID)
+    assert not any(name.startswith("SWITCHBOARD_SANDBOX") for name in made.environment)
+
+
+@pytest.mark.parametrize("profile", ["codex", "gemini", "opencode"])
 @pytest.mark.parametrize("mode", ["new", "resume"])
-def test_a_wish_for_a_sandbox_is_refused_rather_than_left_out(mode: Mode) -> None:
-    with pytest.raises(UnsupportedStart, match="nothing was started without it"):
-        with_options(mode, "claude", LaunchOptions(sandbox=True))
+def test_a_cli_that_no_sandbox_is_known_for_is_refused(mode: Mode, profile: str) -> None:
+    with pytest.raises(UnsupportedStart, match=f"{PROFILES[profile].title} .*nothing was started without it"):
+        sandboxed(mode, profile)
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32", "freebsd14"])
+def test_a_sandbox_requires_linux(platform: str) -> None:
+    request = LaunchRequest(
+        "new",
+        PROFILES["agent"],
+        ID,
+        "/srv/p",
+        {},
+        "/python",
+        options=IN_SANDBOX,
+        sandbox=replace(PLACE, platform=platform),
+    )
+    with pytest.raises(UnsupportedStart, match=r"^Sandbox mode requires Linux \(bubblewrap\)"):
+        plan_launch(request)
 
 
 @pytest.mark.parametrize("shell", ["bash", "dash"])

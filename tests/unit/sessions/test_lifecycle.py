@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.fake_clock import START
 from tests.support.fake_procfs import FakeProcesses
+from tests.support.sandboxed import no_proofs
 from tests.support.sessions import ID, House, hosted, house
 
 from switchboard.sessions import lifecycle as module
@@ -27,7 +28,10 @@ class Rig:
         self.running = FakeProcesses(root / "proc")
         self.processes = self.running.door()
         self.jobs: dict[str, str] = {}
-        self.sessions = LifecycleSessions(home.registry, self.processes, self.store, home.clock, self.jobs.get)
+        self.proofs = no_proofs(home.registry, self.processes, home.clock)
+        self.sessions = LifecycleSessions(
+            home.registry, self.processes, self.store, home.clock, self.jobs.get, self.proofs
+        )
 
     async def opens(self, session_id: str = ID) -> Session:
         return await self.home.opens("agent", session_id)
@@ -105,6 +109,15 @@ async def test_an_id_that_the_session_has_left_is_no_pin_although_it_is_found_by
     session.rekeyed(OTHER)
     assert rig.sessions.holds(session, OTHER, session.generation)
     assert not rig.sessions.holds(session, ID, session.generation)
+
+
+async def test_only_a_sandboxed_session_needs_a_proof(rig: Rig) -> None:
+    assert rig.sessions.proof(await rig.opens()) is None
+    sandboxed = await rig.home.opens("agent", OTHER, sandbox="")
+    proof = rig.sessions.proof(sandboxed)
+    assert proof is not None
+    assert proof.look() is not None, "nobody can say where its CLI publishes its state"
+    rig.proofs.close()
 
 
 def test_background_jobs_are_asked_for(rig: Rig) -> None:

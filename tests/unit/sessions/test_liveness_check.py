@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,12 @@ from switchboard.clis.liveness import (
     LiveElsewhere,
     Liveness,
     NotLive,
-    ProcessFacts,
     Resolved,
     Scheduled,
     ScheduledRun,
     Unknown,
+    Unproven,
+    Vantage,
 )
 from switchboard.sessions import liveness_check
 from switchboard.sessions.liveness_check import WRITING_MS, LivenessCheck, LivenessSources, WriterResolver
@@ -80,6 +81,27 @@ class Stage:
         exclude = options.get("exclude", ())
         check = self.door().check(session_id, self.clock.now() + within, exclude)  # type: ignore[arg-type] # the pairs of one test
         return await self.clock.run(check)
+
+
+class Resolver:
+    """Says what it is told to say of each descriptor's writer."""
+
+    def __init__(self, found: Callable[[Descriptor], Resolved | Unproven]) -> None:
+        self._found = found
+        self.asked: list[int] = []
+
+    def search(self, descriptors: Sequence[Descriptor], vantage: Vantage) -> Resolver:
+        self.asked += [descriptor.pid for descriptor in descriptors]
+        return self
+
+    def run(self) -> Iterator[None]:
+        yield
+
+    def found(self, descriptor: Descriptor) -> Resolved | Unproven:
+        return self._found(descriptor)
+
+
+NOBODY = Unproven("nobody was found")
 
 
 @pytest.fixture
@@ -152,20 +174,13 @@ async def test_9_a_namespace_writer_is_never_taken_for_absent(stage: Stage, inne
 
 
 async def test_a_resolver_finds_a_namespace_writer(stage: Stage) -> None:
-    asked: list[int] = []
-
-    class Finds:
-        def resolve(self, descriptor: Descriptor, process: ProcessFacts) -> Resolved | None:
-            asked.append(descriptor.pid)
-            return Resolved(8_000, "9000")
-
     stage.processes.add(500, start="9000")
     stage.write(2)
-    check = stage.door(Finds()).check(ID, stage.clock.now() + 1000)
-    answer = await stage.clock.run(check)
+    resolver = Resolver(lambda _descriptor: Resolved(8_000, "9000"))
+    answer = await stage.clock.run(stage.door(resolver).check(ID, stage.clock.now() + 1000))
     assert isinstance(answer, LiveElsewhere)
     assert answer.where.pid == 8_000
-    assert set(asked) == {2}
+    assert set(resolver.asked) == {2}
 
 
 async def test_only_its_own_proven_terminal_is_excluded(stage: Stage) -> None:
@@ -371,24 +386,24 @@ async def test_right_before_a_start_nothing_is_waited_for(stage: Stage) -> None:
 # --- evidence that changes while it is looked at --------------------------------------------------------------------
 
 
-class Shifting:
-    """A resolver that changes the world at its first call, between the first and the second look."""
+def shifting(change: Callable[[], object]) -> Resolver:
+    """A resolver that changes the world once, between the first and the second look."""
+    changes = [change]
 
-    def __init__(self, change: object) -> None:
-        self._changes = [change]
+    def found(_descriptor: Descriptor) -> Unproven:
+        if changes:
+            changes.pop()()
+        return NOBODY
 
-    def resolve(self, descriptor: Descriptor, process: ProcessFacts) -> Resolved | None:
-        if self._changes:
-            self._changes.pop()()  # type: ignore[operator] # a lambda of one test
-        return None
+    return Resolver(found)
 
 
 async def test_a_writer_that_leaves_meanwhile_is_not_live(stage: Stage) -> None:
     path = stage.write(500)
-    door = stage.door(Shifting(path.unlink))
+    door = stage.door(shifting(path.unlink))
     assert await stage.clock.run(door.check(ID, stage.clock.now() + 1000)) == NotLive()
     stage.write(500)
-    assert isinstance(stage.door(Shifting(path.unlink)).check_now(ID), Unknown)
+    assert isinstance(stage.door(shifting(path.unlink)).check_now(ID), Unknown)
 
 
 async def test_a_writer_that_is_replaced_meanwhile_is_judged_anew(stage: Stage) -> None:
@@ -399,13 +414,13 @@ async def test_a_writer_that_is_replaced_meanwhile_is_judged_anew(stage: Stage) 
         (stage.folder / "500.json").unlink()
         stage.write(501)
 
-    door = stage.door(Shifting(replaced))
+    door = stage.door(shifting(replaced))
     assert isinstance(await stage.clock.run(door.check(ID, stage.clock.now() + 1000)), LiveElsewhere)
 
 
 async def test_a_status_that_changes_meanwhile_is_no_change_of_the_writer(stage: Stage) -> None:
     stage.write(500)
-    door = stage.door(Shifting(lambda: stage.write(500, status="busy", statusUpdatedAt=5)))
+    door = stage.door(shifting(lambda: stage.write(500, status="busy", statusUpdatedAt=5)))
     assert "500.json" in getattr(door.check_now(ID), "detail", "")
 
 
@@ -413,12 +428,11 @@ async def test_a_writer_that_never_rests_gives_no_answer(stage: Stage) -> None:
     stage.write(500)
     starts = iter(range(10_000))
 
-    class Restless:
-        def resolve(self, descriptor: Descriptor, process: ProcessFacts) -> Resolved | None:
-            stage.write(500, procStart=str(next(starts)))
-            return None
+    def restless(_descriptor: Descriptor) -> Unproven:
+        stage.write(500, procStart=str(next(starts)))
+        return NOBODY
 
-    answer = await stage.clock.run(stage.door(Restless()).check(ID, stage.clock.now() + 1000))
+    answer = await stage.clock.run(stage.door(Resolver(restless)).check(ID, stage.clock.now() + 1000))
     assert isinstance(answer, Unknown)
     assert "changes all the time" in answer.detail
 

@@ -417,3 +417,17 @@ async def test_transcripts_are_followed_by_whoever_the_host_names(home: House) -
     home.registry.transcripts = follow
     with session.transcript():
         assert followed == [session]
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "sandboxed", "folder"), [(None, False, None), ("", True, None), ("/own", True, "/own")]
+)
+async def test_a_session_in_a_sandbox_knows_where_its_descriptors_are(
+    sandbox: str | None, sandboxed: bool, folder: str | None
+) -> None:
+    with house() as home:
+        session = await home.opens(sandbox=sandbox)
+        assert (session.label.sandbox, session.label.descriptors) == (sandboxed, folder)
+        spawned = decode_label(home.keeper.spawned[-1].label)
+        assert spawned is not None
+        assert (spawned.sandbox, spawned.descriptors) == (sandboxed, folder)

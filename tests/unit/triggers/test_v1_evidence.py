@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from tests.support.fake_procfs import FakeProcesses
 from tests.support.lifecycle import ID, OTHER, House
 
 from switchboard.clis.liveness import ScheduledRun
+from switchboard.clis.namespace_resolver import NamespaceResolver
 from switchboard.clis.project_folders import folder_name
 from switchboard.clis.project_snapshot import MarksUnavailable, ProjectSnapshots
 from switchboard.clis.projects import ProjectMark
@@ -48,8 +50,10 @@ class Disk:
         self.broken = False
         self.known: set[str] = set()
         clock = self.house.clock
+        processes = self.processes.door()
+        resolver = NamespaceResolver(processes)
         sources = LivenessSources(
-            lambda: (str(self.sessions),), self.processes.door(), self.schedules, lambda _pid, _start: []
+            lambda: (str(self.sessions),), processes, self.schedules, lambda _pid, _start: [], resolver
         )
         indexes = {"claude": TranscriptIndex(str(self.projects))}
         parts = {
@@ -268,6 +272,48 @@ def other_namespace(disk: Disk) -> None:
     disk.descriptor()
 
 
+def namespace_writer(disk: Disk) -> None:
+    disk.processes.sandboxed()
+    disk.descriptor(2)
+
+
+def namespace_writer_and_other_process(disk: Disk) -> None:
+    disk.processes.add(2, start="7")
+    namespace_writer(disk)
+
+
+def namespace_writer_and_other_sandbox(disk: Disk) -> None:
+    disk.processes.sandboxed(8100, start="9100", namespace="pid:[4026533000]")
+    namespace_writer(disk)
+
+
+def namespace_background(disk: Disk) -> None:
+    disk.processes.sandboxed()
+    disk.descriptor(2, kind="bg", jobId="j7")
+
+
+def namespace_ambiguous(disk: Disk) -> None:
+    disk.processes.sandboxed(8100, namespace="pid:[4026533000]")
+    namespace_writer(disk)
+
+
+def namespace_unreadable(disk: Disk) -> None:
+    namespace_writer(disk)
+    disk.processes.sandboxed(namespace=None)
+
+
+def namespace_incomplete(disk: Disk) -> None:
+    namespace_writer(disk)
+    disk.processes.unreadable(8000, "status")
+
+
+def namespace_changes(disk: Disk) -> None:
+    """Each time that it is looked at again, it is another one."""
+    namespace_writer(disk)
+    starts = itertools.cycle(["9000", "9001"])
+    disk.processes.before_look = lambda pid: disk.processes.sandboxed(pid, start=next(starts))
+
+
 def torn(disk: Disk) -> None:
     path = disk.sessions / "500.json"
     path.write_text('{"pid": 500, "sessionId": "')
@@ -287,6 +333,14 @@ LIVE: list[tuple[str, Callable[[Disk], None], str]] = [
     ("number of another process here", other_process, "session liveness unavailable"),
     ("no start", no_start, "session liveness unavailable"),
     ("process of another namespace", other_namespace, "session liveness unavailable"),
+    ("namespace writer, its number absent here", namespace_writer, "session live elsewhere"),
+    ("namespace writer, its number occupied here", namespace_writer_and_other_process, "session live elsewhere"),
+    ("namespace writer beside another sandbox", namespace_writer_and_other_sandbox, "session live elsewhere"),
+    ("namespace writer, a background job", namespace_background, "background session is not supported"),
+    ("namespace writer, ambiguous", namespace_ambiguous, "session liveness unavailable"),
+    ("namespace writer, unreadable", namespace_unreadable, "session liveness unavailable"),
+    ("namespace writer, incomplete", namespace_incomplete, "session liveness unavailable"),
+    ("namespace writer, changed during revalidation", namespace_changes, "session liveness unavailable"),
     ("half a descriptor", torn, "session liveness unavailable"),
     ("no folder of descriptors", unreadable, "session liveness unavailable"),
 ]
@@ -337,6 +391,15 @@ async def test_an_unrelated_terminal_hides_nobody(disk: Disk) -> None:
     living(disk)
     disk.house.open_here(OTHER).processes = ((500, "9000"),)
     assert (await disk.house.ask(OPEN))["reason"] == "session live elsewhere"
+
+
+async def test_an_unrelated_terminal_hides_no_namespace_writer(disk: Disk) -> None:
+    disk.transcript()
+    namespace_writer_and_other_process(disk)
+    disk.house.open_here(OTHER).processes = ((2, "9000"), (8000, "9000"))
+    result = await disk.house.ask(PROMPT)
+    assert (result["reason"], result["wrote"]) == ("session live elsewhere", False)
+    disk.nothing_was_done()
 
 
 async def test_other_sessions_descriptors_do_not_matter(disk: Disk) -> None:

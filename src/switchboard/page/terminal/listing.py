@@ -144,6 +144,8 @@ def _notes(session: SessionInfo) -> str:
         notes.append("wants your attention")
     if session.draft and session.state == "open":
         notes.append("draft")
+    if session.sandbox and session.state == "open":
+        notes.append("sandbox")
     if session.exit is not None and session.exit.signal is not None:
         notes.append(f"signal {session.exit.signal}")
     elif session.exit is not None and session.exit.code:

@@ -1,0 +1,8 @@
+"""`python -m switchboard.sandbox`."""
+
+import sys
+
+from switchboard.sandbox.command import module_main
+
+if __name__ == "__main__":
+    sys.exit(module_main(sys.argv[1:]))
