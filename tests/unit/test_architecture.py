@@ -38,6 +38,7 @@ DOORS = frozenset(
         "cli.output",
         "cli.reach",
         "cli.triggers",
+        "clis.background_jobs",
         "clis.descriptor_files",
         "clis.git_folders",
         "clis.process_end",

@@ -116,6 +116,11 @@ class CliProfile:
         folder = self.config_folder(env)
         return None if folder is None else f"{folder}/sessions"
 
+    def jobs_dir(self, env: Environment) -> str | None:
+        """Return the folder in which its background jobs are recorded, None when it publishes nothing."""
+        folder = self.config_folder(env)
+        return None if folder is None else f"{folder}/jobs"
+
     def projects_dir(self, env: Environment) -> str | None:
         """Return the folder that holds one folder of transcripts per project, None when it publishes nothing."""
         folder = self.config_folder(env)

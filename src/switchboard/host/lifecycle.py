@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from switchboard.clis.procfs import ProcFs
@@ -40,6 +41,7 @@ def lifecycle(
         if (folder := profile.projects_dir(environment)) is not None
     }
     sources = LivenessSources(partial(descriptor_folders, environment), processes, schedules, recorded_launches(store))
+    sources = replace(sources, jobs=partial(job_folders, environment))
     return Lifecycle(
         sessions=sessions,
         page=broker,
@@ -54,4 +56,10 @@ def lifecycle(
 def descriptor_folders(environment: Mapping[str, str]) -> Sequence[str]:
     """Return the folders in which CLIs say which session a process has open."""
     folders = (profile.sessions_dir(environment) for profile in PROFILES.values())
+    return tuple(dict.fromkeys(folder for folder in folders if folder is not None))
+
+
+def job_folders(environment: Mapping[str, str]) -> Sequence[str]:
+    """Return the folders in which CLIs record their background jobs."""
+    folders = (profile.jobs_dir(environment) for profile in PROFILES.values())
     return tuple(dict.fromkeys(folder for folder in folders if folder is not None))

@@ -18,13 +18,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from switchboard.clis.background_jobs import job_that_has
 from switchboard.clis.descriptor_files import MAX_NAMES, RawFile, descriptor_names, read_raw
 from switchboard.clis.descriptors import Descriptor
 from switchboard.clis.liveness import (
+    Background,
     Candidate,
     EvidenceUnavailable,
     LaunchEvidence,
+    LiveElsewhere,
     Liveness,
+    NotLive,
     ProcessFacts,
     Resolved,
     Scheduled,
@@ -73,6 +77,7 @@ class LivenessSources:
     """Where evidence comes from. `folders`: the descriptor folders, as they are now.
 
     `launches(pid, start)`: what was recorded of a process that we launched; may raise `EvidenceUnavailable`.
+    `jobs`: the folders in which background jobs are recorded.
     """
 
     folders: Callable[[], Sequence[str]]
@@ -80,6 +85,7 @@ class LivenessSources:
     schedules: Schedules
     launches: Callable[[int, str], Sequence[LaunchEvidence]]
     resolver: WriterResolver = _NATIVE_ONLY
+    jobs: Callable[[], Sequence[str]] = lambda: ()
 
 
 class _Pass:
@@ -204,8 +210,16 @@ class LivenessCheck:
 
     def _answer(self, look: _Pass, key: str, excluded: frozenset[tuple[int, str]]) -> Liveness:
         # A run may have been registered while files were read.
-        run = self._sources.schedules.find(key)
-        return Scheduled(run) if run is not None else look.verdict(excluded)
+        if (run := self._sources.schedules.find(key)) is not None:
+            return Scheduled(run)
+        verdict = look.verdict(excluded)
+        if isinstance(verdict, (LiveElsewhere, Background)):
+            return verdict
+        # A conversation on its way into the background has no process yet, and none may be started for it.
+        job = job_that_has(self._sources.jobs, key)
+        if isinstance(job, Background) or (job is not None and isinstance(verdict, NotLive)):
+            return job
+        return verdict
 
     def _being_written(self, torn: Sequence[RawFile]) -> list[RawFile]:
         now = self._clock.now()
