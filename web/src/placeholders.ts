@@ -92,5 +92,6 @@ function blank(action: SessionAction, now: number): SessionInfo {
     attention: false,
     exit: null,
     opened_by: "trigger",
+    cli_version: null,
   };
 }

@@ -60,4 +60,5 @@ def session_info(session: Session) -> SessionInfo:
         attention=session.screen.activity.attention,
         exit=None if ended is None else ExitStatus(ended.code, ended.signal),
         opened_by="trigger" if label.opened_by == "trigger" else None,
+        cli_version=display_name(facts.status.cli_version) if facts.status else None,
     )
