@@ -13,6 +13,8 @@ from playwright.sync_api import expect
 from tests.support.browser import Tab, agent, row, shell
 from tests.support.hosting import RunningHost
 
+from switchboard import __version__
+
 Tabs = Callable[..., Tab]
 
 
@@ -243,6 +245,13 @@ def test_a_long_name_leaves_the_status_its_room(host: RunningHost, tabs: Tabs) -
     whole = "e => e.offsetWidth > 10 && e.scrollWidth <= e.clientWidth + 1"
     assert word.evaluate(whole)
     assert word.locator("..").evaluate(whole)
+
+
+def test_the_line_above_names_the_program_and_its_version(host: RunningHost, tab: Tab) -> None:
+    agent(tab, host)
+    expect(tab.page.locator(".head-about")).to_contain_text(f"Switchboard agent {__version__} · /")
+    shell(tab, host)
+    expect(tab.page.locator(".head-about")).to_contain_text("Terminal · /")
 
 
 def test_a_path_gives_way_to_the_name(host: RunningHost, tabs: Tabs) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -11,11 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, WebSocket, expect
 from tests.support.browser import ROOT, Tab, address, agent, shell
 from tests.support.hosting import RunningHost
 
 Tabs = Callable[..., Tab]
+
+SIZED_ELSEWHERE = re.compile("Sized for another page")
 
 
 def test_the_size_follows_the_page_in_use(host: RunningHost, tabs: Tabs) -> None:
@@ -146,6 +149,41 @@ def test_the_page_that_is_left_takes_the_size_over(host: RunningHost, tabs: Tabs
     wide.until(lambda: host.sessions()[0]["columns"] > before, "the size of the wide window")
     (host.project / "go").touch()
     wide.until(lambda: answers.exists() and answers.read_bytes() == b"\x1b[0n", "the answer of the wide window")
+
+
+def test_of_several_pages_that_are_left_one_takes_the_size_over(host: RunningHost, tabs: Tabs) -> None:
+    """The program gets one new size, not one after another; a page that is used takes it over as ever."""
+    owner, small, middle = tabs(1400, 900), tabs(700, 500, enter=False), tabs(1000, 700, enter=False)
+    told: list[tuple[int, int]] = []
+
+    def listen(socket: WebSocket) -> None:
+        def received(frame: str | bytes) -> None:
+            message = json.loads(frame) if isinstance(frame, str) else {}
+            if message.get("type") == "size" and not message["free"]:
+                told.append((message["columns"], message["rows"]))
+
+        socket.on("framereceived", received)
+
+    small.page.on("websocket", listen)
+    shell(owner, host)
+    for tab in (small, middle):
+        tab.enter(host)
+        tab.page.get_by_role("treeitem", name=re.compile("Shell")).click()
+        tab.shows("here>")
+    owner.type("echo back")
+    for tab in (small, middle):
+        tab.shows("back", 2)
+        expect(tab.page.get_by_role("button", name=SIZED_ELSEWHERE)).to_be_visible()
+    told.clear()
+    owner.page.close()
+    small.until(lambda: told, "a new size")
+    small.page.wait_for_timeout(1_000)
+    assert len(set(told)) == 1, told
+    boxed = [tab for tab in (small, middle) if tab.page.get_by_role("button", name=SIZED_ELSEWHERE).is_visible()]
+    assert len(boxed) == 1
+    boxed[0].page.get_by_role("button", name=SIZED_ELSEWHERE).click()
+    expect(boxed[0].page.get_by_role("button", name=SIZED_ELSEWHERE)).to_be_hidden()
+    small.until(lambda: len(set(told)) == 2, "the size of the page that is used")
 
 
 def test_a_host_that_is_full_is_tried_again(host: RunningHost, tab: Tab) -> None:

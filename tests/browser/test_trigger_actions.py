@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.support.browser import Tab, shell
 from tests.support.hosting import RunningHost
 from tests.support.trigger_journey import ANOTHER, CLOSED, Stage, Watched, altered, journey, row
@@ -237,6 +238,118 @@ def test_who_selected_the_closed_conversation_sees_it_come_to_life(stage: Stage,
     tab.shows(f"recorded: claude --resume {CLOSED}")
     expect(row(tab, CLOSED)).to_have_attribute("aria-selected", "true")
     expect(search).to_be_focused()
+
+
+def ended_here(tab: Tab) -> None:
+    """The conversation was open here, and a person looks at where it ended."""
+    row(tab, CLOSED).click()
+    tab.shows(f"recorded: claude --resume {CLOSED}")
+    tab.type("hello")
+    tab.shows("heard: hello")
+    tab.page.keyboard.press("Control+d")
+    expect(tab.page.locator(".ended")).to_contain_text("ended")
+
+
+def keys_in_the_terminal(tab: Tab) -> str:
+    tab.terminal.locator("textarea").focus()
+    return "main .term:visible textarea"
+
+
+def keys_in_the_list(tab: Tab) -> str:
+    row(tab, CLOSED).focus()
+    return f'.row[title*="{CLOSED}"]'
+
+
+def keys_in_the_search_of_the_terminal(tab: Tab) -> str:
+    tab.terminal.locator("textarea").focus()
+    tab.page.keyboard.press("Control+Shift+F")
+    tab.page.keyboard.type("hea")
+    return ".find input"
+
+
+def keys_on_the_button_that_goes(tab: Tab) -> str:
+    tab.page.locator(".ended button").first.focus()
+    return "main.main-room"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        keys_in_the_terminal,
+        keys_in_the_list,
+        keys_in_the_search_of_the_terminal,
+        in_the_search,
+        keys_on_the_button_that_goes,
+    ],
+)
+def test_who_looks_at_an_ended_session_sees_it_run_again(
+    stage: Stage, tabs: Tabs, where: Callable[[Tab], str | None]
+) -> None:
+    """In its place, without being taken anywhere; the keyboard stays where it is, if that is still there."""
+    tab = tabs(enter=False)
+    plain(stage, tab)
+    ended_here(tab)
+    focused = where(tab) or ".sidebar input"
+    if where is not keys_on_the_button_that_goes:
+        expect(tab.page.locator(focused)).to_be_focused()
+
+    assert stage.ask(tab, sessionId=CLOSED)["resumed"] is True
+    tab.until(lambda: "recorded" in tab.screen() and "heard" not in tab.screen(), "the new terminal")
+    expect(tab.page.locator(".ended")).to_be_hidden()
+    expect(tab.page.locator(".head-word")).to_have_text("starting")
+    expect(tab.page.get_by_role("banner").get_by_role("button", name="Stop")).to_be_visible()
+    expect(row(tab, CLOSED)).to_have_count(1)
+    expect(row(tab, CLOSED)).to_have_attribute("aria-selected", "true")
+    expect(tab.page.locator(focused)).to_be_focused()
+    expect(tab.page.get_by_role("button", name=re.compile("Sized for another page"))).to_be_hidden()
+    if where is keys_in_the_search_of_the_terminal:
+        tab.page.keyboard.press("Escape")
+    tab.type("again")
+    tab.shows("heard: again")
+    assert len(stage.launches()) == 2
+
+
+def test_who_is_elsewhere_than_in_the_ended_session_stays_there(stage: Stage, tabs: Tabs) -> None:
+    tab = tabs(enter=False)
+    watched = plain(stage, tab)
+    ended_here(tab)
+    tab.page.get_by_role("treeitem", name=re.compile("Plain")).click()
+    tab.shows("here>")
+    watched.watch()
+    assert stage.ask(tab, sessionId=CLOSED)["resumed"] is True
+    expect(row(tab, CLOSED)).to_contain_text("↳ trigger")
+    watched.still()
+
+
+def test_a_request_that_comes_while_the_page_is_loaded_anew_waits_for_it(stage: Stage, tabs: Tabs) -> None:
+    """A browser does not say whether a page is closed or loaded anew, so for a while it is expected back."""
+    tab = tabs(enter=False)
+    plain(stage, tab)
+    held: list[Route] = []
+    tab.context.route("**/assets/*.js", lambda route: held.append(route))
+    tab.page.reload(wait_until="commit")
+    tab.page.wait_for_function("document.readyState !== 'complete'")
+    name = stage.host.trigger({"version": 1, "action": "open", "sessionId": CLOSED, "timeout_ms": 30_000})
+    tab.until(lambda: held, "the page's script to be asked for")
+    tab.page.wait_for_timeout(1_000)
+    assert not stage.host.result_path(name).exists()
+    for route in held:
+        route.continue_()
+    tab.until(stage.host.result_path(name).exists, "the result")
+    result = json.loads(stage.host.result_path(name).read_text("utf-8"))
+    assert (result["outcome"], result["resumed"]) == ("opened", True), result
+
+
+def test_a_page_that_was_closed_is_gone_after_a_while(stage: Stage, tabs: Tabs) -> None:
+    """Nobody comes back to it: the request is refused long before its own time is over."""
+    tab, witness = tabs(enter=False), tabs(enter=False)
+    plain(stage, tab)
+    tab.page.close()
+    asked = time.monotonic()
+    result = stage.ask(witness, 60_000, sessionId=CLOSED)
+    assert (result["outcome"], result["reason"]) == ("refused", "window not available"), result
+    assert time.monotonic() - asked < 30
+    assert stage.launches() == []
 
 
 def test_a_person_clicks_the_session_while_a_request_opens_it(stage: Stage, tabs: Tabs) -> None:

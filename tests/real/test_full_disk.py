@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import resource
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,6 +112,34 @@ async def test_nothing_is_typed_while_a_file_stands_where_results_go(host: Field
         place.unlink()
         assert (await host.result(name))["ok"] is True
         assert script.submitted == ["hello"]
+
+
+async def test_a_request_behind_a_folder_in_its_results_place_is_left_alone_and_found_by_the_doctor(
+    host: FieldHost,
+) -> None:
+    async with page(host) as shown:
+        _, session, script = await host.open_script(shown)
+        name = str(uuid.uuid4())
+        place = host.triggers / "processed" / f"{name}.result.json"
+        place.mkdir()
+        body = {"version": 1, "action": "open", "sessionId": session, "prompt": "hello"}
+        (host.triggers / "new").write_text(json.dumps(body))
+        (host.triggers / "new").rename(host.triggers / f"{name}.json")
+        told = await shown.heard(lambda message: isinstance(message, messages.Notice), "what stands in the way")
+        assert name in told.text
+        ended = await shown.heard(
+            lambda message: isinstance(message, messages.TriggerActivity) and message.step == "done", "its end"
+        )
+        assert (ended.name, ended.ok) == (name, False)
+        doctor = host.cli("doctor", "--json")
+        findings = [one for one in json.loads(doctor.stdout) if name in one["text"]]
+        assert ([one["level"] for one in findings], doctor.returncode) == (["problem"], 1)
+        assert (host.triggers / f"{name}.json").exists()
+        assert script.submitted == []
+        (host.triggers / f"{name}.json").unlink()
+        await shown.heard(
+            lambda message: isinstance(message, messages.Notice) and message.level == "info", "that it is over"
+        )
 
 
 async def test_a_request_whose_result_cannot_be_named_is_left_alone_and_found_by_the_doctor(host: FieldHost) -> None:

@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 from tests.support.boxed_cli import boxed_cli
-from tests.support.hosting import RunningHost, until
+from tests.support.hosting import RunningHost, page, until
 from tests.support.lifecycle_host import asked, facts, listed, new, prompts, watch_page
 from tests.support.screens import Screen
 
 from switchboard.clis.procfs import ProcFs
 from switchboard.delivery import reasons as delivery
+from switchboard.page import messages
 
 
 @pytest.fixture
@@ -264,6 +265,38 @@ async def test_a_cli_that_was_killed_is_proven_dead(host: RunningHost, screen: S
     assert (host.root / "agent" / "sessions" / f"{pid}.json").exists()
     resumed = await asked(host, {"action": "open", "sessionId": session_id, "prompt": "still there?"})
     assert facts(resumed) == ("opened", None, True, "confirmed", True, 1)
+
+
+async def test_what_a_command_prefix_leaves_of_a_session_is_said_and_ended_by_a_person(
+    host: RunningHost, screen: Screen
+) -> None:
+    """The shell that the CLI was started through goes on. Nothing is typed there, and Stop on a page brings it back."""
+    prefix = host.root / "goes-on"
+    prefix.write_text('#!/bin/sh\n"$@"\nexec cat\n')
+    prefix.chmod(0o755)
+    assert host.cli("config", "set", "preLaunchCmd", str(prefix)).returncode == 0
+    session_id = (await new(host))["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "the first turn's end")
+    (descriptor,) = (host.root / "agent" / "sessions").glob("*.json")
+    os.kill(int(descriptor.stem), signal.SIGKILL)
+    await until(lambda: not ProcFs().start(int(descriptor.stem)), "the CLI's end")
+
+    for body in ({"action": "open"}, {"action": "open", "prompt": "rm -r x"}, {"action": "stop", "before": "bye"}):
+        result = await asked(host, {**body, "sessionId": session_id})
+        assert (result["outcome"], result["reason"], result["wrote"]) == ("refused", delivery.NOT_RUNNING, False)
+        assert f"process {descriptor.stem}" in result["detail"]
+    stopped = await asked(host, {"action": "stop", "sessionId": session_id})
+    assert (stopped["reason"], stopped.get("uncertain")) == ("session state unavailable", None)
+    assert listed(host, session_id)["state"] == "open"
+
+    async with page(host) as shown:
+        handle = next(one.handle for one in shown.sessions.values() if one.id == session_id and one.handle is not None)
+        done: Any = await shown.ask(lambda number: messages.StopSession(number, handle, False))
+        assert done.ok, done
+    assert host.cli("config", "set", "preLaunchCmd", "").returncode == 0
+    resumed = await asked(host, {"action": "open", "sessionId": session_id, "prompt": "and now?"})
+    assert facts(resumed) == ("opened", None, True, "confirmed", True, 1)
+    assert prompts(host, session_id) == ["hello", "and now?"]
 
 
 async def test_commands(host: RunningHost, screen: Screen) -> None:

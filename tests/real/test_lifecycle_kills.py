@@ -313,8 +313,8 @@ async def goes_on(kill: Kill, moment: Moment, session_id: str, earlier: list[str
     shown = await idle(host, session_id)
     assert (shown["state"], [shown["pid"]]) == ("open", running)
     submitted = kill.result is not None or kill.recorded("enter-written")
-    if shown["draft"] or (kill.result is None and kill.recorded("text-written") and not submitted):
-        await left_in_the_box(kill, session_id)
+    if not submitted and (shown["draft"] or kill.recorded("text-written")):
+        await left_in_the_box(kill, session_id)  # with its Enter it is a draft, too, until the transcript shows it
     once = [PROMPT] if submitted else []
     await until(lambda: prompts(host, session_id) == [*earlier, *once], "what was submitted", PATIENCE)
     after = await asked(host, prompt_to(session_id, "afterwards"))

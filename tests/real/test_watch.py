@@ -270,7 +270,8 @@ async def test_a_size_that_is_free_is_taken_over(stack: AsyncExitStack, host: Pa
     host.say(messages.Size(1, 200, 50, owner=False))
     host.say(messages.Size(2, 200, 50, owner=False, free=True))
     host.say(messages.Size(1, 200, 50, owner=False, free=True))
-    assert await host.heard(Focus) == Focus(1, 80, 24)
+    assert await host.heard(Focus) == Focus(1, 80, 24, free=True)
+    host.say(messages.Size(1, 80, 24, owner=True))
     host.print(1, 11, b"\x1b[6n?")
     await screen.shows("?")
     screen.types(b"\x1b[24;80R")
@@ -328,6 +329,23 @@ async def test_a_host_that_restarts_under_the_list(stack: AsyncExitStack, host: 
     await host.start()
     await screen.shows("name-5", "connected to the host again")
     assert "name-1" not in screen.text
+
+
+async def test_a_session_that_runs_again_is_shown_where_it_was(stack: AsyncExitStack, host: PageHost) -> None:
+    screen = await shown(stack, host)
+    host.say(messages.SessionChanged(session(1, "exited", state="exited")))
+    await screen.shows("has ended")
+    screen.types(b"x")
+    await screen.shows("what you type goes nowhere")
+    host.say(messages.SessionChanged(session(7, id="id-1")))
+    assert await host.heard(Attach) == Attach(7)
+    assert await host.heard(Focus) == Focus(7, 80, 24)
+    host.attached(7)
+    host.print(7, 0, b"resumed $ ")
+    await screen.shows("resumed $")
+    assert "welcome" not in screen.text
+    screen.types(b"more")
+    await host.typed(7, b"more")
 
 
 async def test_a_session_that_does_not_come_back(stack: AsyncExitStack, host: PageHost) -> None:
@@ -466,6 +484,51 @@ async def test_another_version_of_the_host(stack: AsyncExitStack, host: PageHost
     assert await screen.ended() == 1
     assert "switchboard watch: the host refused this page: this host speaks page protocol 2" in screen.text
     assert screen.modes() == screen.modes_before
+
+
+async def test_a_host_that_is_full_is_asked_again(stack: AsyncExitStack, host: PageHost) -> None:
+    """At the start and later, in the list and in a session; each refusal is told, and none is the end."""
+    host.greets = False
+    screen = await watch(stack, host, "id-1")
+    for _ in range(3):
+        await host.heard(messages.Hello)
+        host.say(messages.Problem("64 pages are connected; close one", "passing"))
+        host.hang_up()
+    await screen.shows("does not take this page now: 64 pages are connected; close one")
+    host.greets = True
+    assert (await host.heard(Attach)).session == 1
+    host.attached(1)
+    host.print(1, 0, b"welcome")
+    await screen.shows("welcome")
+    host.say(messages.Problem("more than 16 requests are open", "passing"))
+    host.hang_up()
+    assert await host.heard(Attach) == Attach(1, 7)
+    await screen.shows("connected to the host again")
+    screen.types(b"\x1dq")
+    assert await screen.ended() == 0
+
+
+EXPLAIN = """
+from switchboard.page.terminal import app
+real = app.run
+app.run = lambda *given, **named: real(*given, **named, explain=lambda error: f"kill 7, not: {error}")
+"""
+
+
+async def test_a_host_that_lives_and_cannot_be_reached(stack: AsyncExitStack, host: PageHost) -> None:
+    """The remedy is told while the page waits; once that has helped, it goes on."""
+    screen = await watch(stack, host, before=EXPLAIN)
+    await host.heard(Ready)
+    await host.stop()
+    await screen.shows("kill 7, not: no host is running")
+    await host.start()
+    await screen.shows("connected to the host again")
+
+
+async def test_at_the_start_the_remedy_is_told_too(stack: AsyncExitStack, tmp_path: Path) -> None:
+    screen = await watch(stack, PageHost(str(tmp_path / "none.sock")), before=EXPLAIN)
+    assert await screen.ended() == 1
+    assert screen.text.strip().startswith("switchboard watch: kill 7, not: no host is running")
 
 
 async def test_a_fault_of_the_page_itself_restores_the_terminal(stack: AsyncExitStack, host: PageHost) -> None:

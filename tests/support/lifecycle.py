@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -37,10 +38,12 @@ from switchboard.delivery.memory import MemoryTerminal
 from switchboard.sessions.composer import Composer
 from switchboard.sessions.stop import StopError
 from switchboard.store.sqlite import StoreError
+from switchboard.triggers import v1_reasons
 from switchboard.triggers.action_files import ActionFiles
 from switchboard.triggers.fifo import SessionFifo
 from switchboard.triggers.lifecycle_port import Lifecycle, Proof, Stopping
 from switchboard.triggers.limiter import Limiter
+from switchboard.triggers.progress import Progress
 from switchboard.triggers.results import Result
 from switchboard.triggers.say import Reporter
 from switchboard.triggers.spool import Spool
@@ -54,6 +57,20 @@ from tests.support.spool_stage import Notes
 ID = "01234567-89ab-cdef-0123-456789abcdef"
 OTHER = "11234567-89ab-cdef-0123-456789abcdef"
 CWD = "/srv/project"
+
+
+_LISTED = re.compile(
+    "|".join(
+        # A value stands where the list has its name in angle brackets.
+        re.sub(r"<\w+>", ".+", re.escape(text))
+        for text in (*v1_reasons.catalogue().values(), *v1_reasons.of_delivery().values())
+    )
+)
+
+
+def is_listed(reason: object) -> bool:
+    """Whether a result's reason is one that the trigger reference has: null, or a text of one of the lists."""
+    return reason is None or (isinstance(reason, str) and _LISTED.fullmatch(reason) is not None)
 
 
 class MemorySession(MemoryTerminal):
@@ -403,6 +420,8 @@ class House:
         self.env = {"SWITCHBOARD_SUBMIT_ENTER_DELAY_MS": "50", **env}
         self.calls: list[str] = []
         self.steps: list[str] = []
+        self.told: list[Progress] = []
+        self.problems: list[str | None] = []
         self.log = Notes()
         self.sessions = Sessions(self)
         self.page = FakePage(self)
@@ -491,6 +510,7 @@ class House:
         self.actions.append(action)
         try:
             result = await action.run()
+            assert is_listed(result["reason"]), f"{result['reason']!r} is a reason that nobody has listed"
             await self.files.settle(stem, result)
         finally:
             action.release()
@@ -527,12 +547,17 @@ class House:
             clock=self.clock,
             env=self.env,
             log=self.log,
-            observe=lambda progress: self.steps.append(progress.step),
+            observe=self._observe,
+            on_problem=self.problems.append,
             house=self.bench.house,
         )
         async with watcher:
             await self.clock.settle()
             yield watcher
+
+    def _observe(self, progress: Progress) -> None:
+        self.steps.append(progress.step)
+        self.told.append(progress)
 
     def put(self, stem: str, body: object) -> None:
         """Put a complete request in its place, as a well-behaved caller does."""

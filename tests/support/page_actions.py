@@ -157,6 +157,7 @@ class Stage:
     async def page(self, *, ready: bool = True, kind: str = "browser") -> Page:
         page = Page(self.hub, self.clock, f"epoch-{len(self.pages)}")
         self.pages.append(page)
+        page.alive = True
         await page.says(Hello(messages.PROTOCOL, kind))  # type: ignore[arg-type]  # a text of a table
         if ready:
             await page.says(Ready())

@@ -94,6 +94,11 @@ class PageHost:
         """Answer an attach."""
         self.say(messages.Attached(handle, seq, seq if live is None else live, lost, 80, 24, owner))
 
+    def hang_up(self) -> None:
+        """End the page's connection, once what was said is out."""
+        assert self._writer is not None
+        self._writer.close()
+
     # --- hearing
 
     async def heard(self, kind: type[M], when: Callable[[M], bool] = lambda _: True) -> M:

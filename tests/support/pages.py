@@ -79,14 +79,21 @@ class Wire:
 
 
 class Page(Wire):
-    """A page of a hub. `serving` is the task of its connection."""
+    """A page of a hub. `serving` is the task of its connection. `alive`: it answers pings by itself."""
 
     def __init__(self, hub: PageHub, clock: FakeClock, epoch: str) -> None:
         super().__init__()
         self.epoch = epoch
+        self.alive = False
         self._clock = clock
         self._frames: asyncio.Queue[tuple[bool, bytes] | Exception | None] = asyncio.Queue()
         self.serving = asyncio.create_task(hub.serve(self, self._incoming, epoch, 4242), name=f"page {epoch}")
+
+    async def send_text(self, data: bytes) -> None:
+        await super().send_text(data)
+        message = messages.decode_from_host(data)
+        if self.alive and isinstance(message, messages.Ping):
+            self.puts((False, messages.encode(messages.Pong(message.number))))
 
     async def _incoming(self) -> tuple[bool, bytes] | None:
         frame = await self._frames.get()

@@ -17,6 +17,7 @@ from switchboard.cli.main import COMMANDS, main
 from switchboard.clis.launch_settings import SETTINGS
 from switchboard.clis.profiles import PROFILES, CliProfile
 from switchboard.delivery import reasons
+from switchboard.page import hub, presence
 from switchboard.page import reasons as page_reasons
 from switchboard.page.terminal.listing import HELP
 from switchboard.sessions.environment import SESSION_MARKERS
@@ -153,6 +154,20 @@ def test_every_reason_of_an_action_stands_in_the_trigger_reference_and_no_other(
     assert sorted(texts - set(documented)) == [], "docs/triggers.md, section Lifecycle reasons, lacks these"
     assert sorted(set(documented) - texts) == [], "docs/triggers.md lists these, which nothing says any more"
     assert len(documented) == len(set(documented)), "a text is listed twice"
+
+
+def test_every_reason_of_the_delivery_that_an_action_can_have_stands_in_the_trigger_reference_and_no_other() -> None:
+    rows = table_rows(section(DOCS["triggers.md"], "Lifecycle reasons of the delivery"))
+    assert sorted(cell.strip("`") for cell, *_ in rows) == sorted(v1_reasons.of_delivery().values())
+    assert [row[0] for row in rows if len(row) != 3 or not row[2]] == [], "what is to be done?"
+
+
+def test_the_trigger_reference_gives_the_bounds_for_a_page_that_hangs() -> None:
+    (told,) = re.findall(r"^\*\*A page that hangs .*?\n\n", DOCS["triggers.md"], re.MULTILINE | re.DOTALL)
+    every, answer = hub.PING_MS + hub.PONG_MS, hub.PONG_MS
+    # Who hangs right before he is asked is found out soonest, who does so right after he has answered latest.
+    ms = (hub.LEAD_MS, every, answer, every + answer, every // 2 + answer, presence.RETURN_MS)
+    assert re.findall(r"\b(\d+)\ss\b", told) == [str(one // 1000) for one in ms]
 
 
 def test_every_reason_of_an_action_says_what_it_means_and_what_to_do() -> None:

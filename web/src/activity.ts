@@ -9,7 +9,7 @@ import { labelOf, age, duration, plain } from "./text";
 import { escaped } from "./truth";
 import { explain, nothingToType, outcomeOf, SUBMITTED, submittedRank, type Trigger } from "./triggers";
 
-const STEP_WORDS: Record<string, string> = { received: "received", waiting: "waiting", opening: "opening", writing: "typing", done: "result" };
+const STEP_WORDS: Record<string, string> = { received: "received", waiting: "waiting", opening: "opening", writing: "typing", stopping: "stopping", done: "result" };
 const ACTION_WORDS: Record<string, string> = { command: "prompt", chain: "chain of prompts", key: "key", open: "open", new: "new session", stop: "stop" };
 
 export function mountActivity(app: App): HTMLElement {

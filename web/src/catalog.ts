@@ -77,9 +77,18 @@ export function gone(sessions: SessionInfo[], handle: number): SessionInfo[] {
     exit: null,
     opened_by: null,
     sandbox: false,
+    cli_version: null,
     modified_at: session.status_since ?? session.modified_at ?? session.opened_at,
   };
   return [...others, closed];
+}
+
+/** Where the conversation of `before` is among these sessions: in the terminal in which it runs, if it does. */
+export function goesOn(before: SessionInfo, sessions: SessionInfo[]): SessionInfo | undefined {
+  const now = sessions.find((s) => keyOf(s) === keyOf(before));
+  if (now?.state === "open") return now;
+  const same = sessions.filter((s) => sameConversation(s, now ?? before));
+  return same.filter((s) => s.state === "open").at(-1) ?? now ?? same[0];
 }
 
 /** The instant a session was last heard of. */

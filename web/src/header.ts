@@ -2,7 +2,7 @@
 
 import { copy, rename, stop, toggleActivity } from "./actions";
 import type { App } from "./app";
-import { keyOf } from "./catalog";
+import { goesOn } from "./catalog";
 import { h, setAttribute, setText } from "./dom";
 import { buttonIcon, statusIcon } from "./icons";
 import { type Item, openMenu } from "./menu";
@@ -11,7 +11,7 @@ import { newSession } from "./newsession";
 import { showHelp } from "./help";
 import { showPalette } from "./palette";
 import { selectedSession } from "./state";
-import { cliTitle, exitText, labelOf, originMark, plain, sandboxMark, statusWord } from "./text";
+import { exitText, labelOf, originMark, plain, program, sandboxMark, statusWord } from "./text";
 
 export interface Header {
   element: HTMLElement;
@@ -71,7 +71,6 @@ export function mountHeader(app: App): Header {
   function startRename(): void {
     const session = current();
     if (!session || session.handle === null) return;
-    const key = keyOf(session);
     field.value = session.name ?? "";
     field.placeholder = labelOf({ ...session, name: null });
     name.hidden = true;
@@ -85,7 +84,7 @@ export function mountHeader(app: App): Header {
       field.hidden = true;
       name.hidden = false;
       field.onkeydown = field.onblur = null;
-      const named = app.store.state.sessions.find((s) => keyOf(s) === key);
+      const named = goesOn(session, app.store.state.sessions);
       if (keep && named && field.value.trim() !== (named.name ?? "")) void rename(app, named, field.value.trim());
     };
     field.onkeydown = (event) => {
@@ -115,7 +114,7 @@ export function mountHeader(app: App): Header {
     setText(state, session ? (session.state === "exited" ? exitText(session) : statusWord(session)) : "");
     setText(why, session?.status === "waiting" && session.waiting_for ? `: ${plain(session.waiting_for)}` : "");
     word.hidden = session === null;
-    setText(about, session ? [cliTitle(session.cli), session.cwd ? plain(session.cwd) : "", sandboxMark(session), originMark(session)].filter(Boolean).join(" · ") : "");
+    setText(about, session ? [program(session), session.cwd ? plain(session.cwd) : "", sandboxMark(session), originMark(session)].filter(Boolean).join(" · ") : "");
     setAttribute(about, "title", [session?.cwd ? plain(session.cwd) : "", session?.sandbox ? "runs in a sandbox" : ""].filter(Boolean).join("\n") || null);
     stopper.hidden = session?.handle == null;
     setText(stopper, session?.state === "exited" ? "Remove" : "Stop");

@@ -64,7 +64,7 @@ const deck = new Deck(
   {
     attach: (session, from_seq) => void socket.send({ type: "attach", session, from_seq }),
     detach: (session) => void socket.send({ type: "detach", session }),
-    focus: (session, columns, rows) => void socket.send({ type: "focus", session, columns, rows }),
+    focus: (session, columns, rows, free) => void socket.send({ type: "focus", session, columns, rows, free }),
     type: (handle, data, answer) => {
       if (store.state.sessions.some((s) => s.handle === handle && s.state === "exited")) banners.flash("this session has ended: nothing was typed");
       else if (!socket.type(handle, data, answer)) banners.flash("not connected: nothing was typed");

@@ -40,7 +40,8 @@ export interface Sessions {
  * change (`/clear`); `generation` tells two terminals that had the same id apart. `status` is one of starting, idle,
  * busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall milliseconds.
  * `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it. `sandbox`: it was
- * started in a sandbox; false for a closed one, whose next start goes by the settings.
+ * started in a sandbox; false for a closed one, whose next start goes by the settings. `cli_version`: of the program
+ * that runs, as it says itself; null when it does not.
  */
 export interface SessionInfo {
   id: string;
@@ -66,6 +67,7 @@ export interface SessionInfo {
   exit: ExitStatus | null;
   opened_by: "trigger" | null;
   sandbox: boolean;
+  cli_version: string | null;
 }
 
 /** How a process ended: an exit code, or the number of the signal; both null when nobody could see it. */
@@ -184,7 +186,7 @@ export interface TriggerActivity {
   type: "trigger";
   name: string;
   at: number;
-  step: "done" | "opening" | "received" | "waiting" | "writing";
+  step: "done" | "opening" | "received" | "stopping" | "waiting" | "writing";
   action: string;
   session_id: string | null;
   ok: boolean | null;
@@ -288,12 +290,18 @@ export interface Detach {
   session: number;
 }
 
-/** A person uses this session in this page now: its size decides, and its terminal answers queries. */
+/**
+ * A person uses this session in this page now: its size decides, and its terminal answers queries.
+ *
+ * `free`: nobody does so just now. The page only shows the session, and has the size unless another page has it by then;
+ * `size` says which.
+ */
 export interface Focus {
   type: "focus";
   session: number;
   columns: number;
   rows: number;
+  free?: boolean;
 }
 
 /**

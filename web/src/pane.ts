@@ -2,6 +2,7 @@
 
 import { copy, remove, resume, sentence } from "./actions";
 import type { App } from "./app";
+import { sameConversation } from "./catalog";
 import { h, setChildren } from "./dom";
 import { sendCommand } from "./header";
 import { buttonIcon } from "./icons";
@@ -21,6 +22,7 @@ export interface Pane {
 
 export function mountPane(app: App): Pane {
   let shown: TerminalView | undefined;
+  let before: SessionInfo | null = null;
   const room = h("div", { class: "room" });
   const bar = h("div", { class: "ended", hidden: true });
   const card = h("div", { class: "place" });
@@ -34,21 +36,29 @@ export function mountPane(app: App): Pane {
     const session = single ? selectedSession(state) : null;
     const next = session?.handle != null ? app.deck.open(session as SessionInfo & { handle: number }) : undefined;
     if (single && next !== shown) {
-      if (!search.element.hidden) search.element.hidden = true;
+      // Nobody has gone anywhere: the conversation that is looked at runs again, in another terminal.
+      const same = shown !== undefined && next !== undefined && before != null && session != null && sameConversation(before, session);
+      const keyboard = shown?.element.contains(document.activeElement) ?? false;
       setChildren(room, next ? [next.element] : []);
       shown = next;
       app.deck.onScreen(next ? [next.handle] : []);
-      next?.use();
+      search.moved(same);
+      if (!same) next?.use();
+      else if (keyboard) next?.term.focus();
+      if (same) next?.appear();
     } else if (next && next.element.parentNode !== room) {
       setChildren(room, [next.element]); // back from the grid
       next.use();
     }
     if (!single) shown = undefined;
+    before = session;
     room.hidden = next === undefined;
     const ended = session?.state === "exited" && session.handle !== null;
     bar.hidden = !ended;
     if (ended && session) endedBar(app, bar, session);
     card.hidden = next !== undefined || !single;
+    // A button that goes must not leave the keyboard nowhere, nor give it to a program that nobody has turned to.
+    if ([bar, card].some((part) => part.hidden && part.contains(document.activeElement))) element.closest("main")?.focus();
     const key = [session?.id, session?.state, session && isStarting(session), state.opening, state.problem?.reason, state.problem?.id, state.listed, state.link, state.sessions.length > 0].join("|");
     if (!card.hidden && key !== drawn) {
       drawn = key;

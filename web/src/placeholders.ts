@@ -93,5 +93,6 @@ function blank(action: SessionAction, now: number): SessionInfo {
     exit: null,
     opened_by: "trigger",
     sandbox: false,
+    cli_version: null,
   };
 }

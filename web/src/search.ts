@@ -9,6 +9,8 @@ import type { TerminalView } from "./terminal";
 export interface SearchBox {
   element: HTMLElement;
   open(): void;
+  /** Another terminal is on screen: the same conversation's (`same`), or what was looked for is not there any more. */
+  moved(same: boolean): void;
 }
 
 export function mountSearch(app: App, shown: () => TerminalView | undefined): SearchBox {
@@ -50,13 +52,21 @@ export function mountSearch(app: App, shown: () => TerminalView | undefined): Se
     event.preventDefault();
     event.stopPropagation();
   });
-  const open = () => {
-    view = shown();
-    if (!view) return;
+  const attach = () => {
     listening?.dispose();
-    listening = view.surface.search.onDidChangeResults(({ resultIndex, resultCount }) =>
+    view = shown();
+    listening = view?.surface.search.onDidChangeResults(({ resultIndex, resultCount }) =>
       setText(found, field.value === "" ? "" : resultCount === 0 ? "none" : `${resultIndex + 1} of ${resultCount}`),
     );
+  };
+  const moved = (same: boolean) => {
+    if (element.hidden) return;
+    if (same) attach();
+    else element.hidden = true;
+  };
+  const open = () => {
+    attach();
+    if (!view) return;
     const selection = view.term.getSelection();
     if (selection && !selection.includes("\n")) field.value = selection;
     element.hidden = false;
@@ -64,5 +74,5 @@ export function mountSearch(app: App, shown: () => TerminalView | undefined): Se
     field.select();
     step(true);
   };
-  return { element, open };
+  return { element, open, moved };
 }

@@ -1,7 +1,7 @@
 /** Which session a reload of this tab goes back to. Each tab has its own. */
 
 import type { App } from "./app";
-import { keyOf } from "./catalog";
+import { goesOn, keyOf } from "./catalog";
 import { selectedSession } from "./state";
 
 const KEY = "switchboard-selected";
@@ -27,7 +27,7 @@ export function rememberSelection(app: App): { restore(): void } {
     restore() {
       const session = app.store.state.sessions.find((s) => s.id === stored);
       if (session === undefined || app.store.state.selected !== null) return;
-      app.store.dispatch({ type: "select", key: keyOf(session) });
+      app.store.dispatch({ type: "select", key: keyOf(goesOn(session, app.store.state.sessions) ?? session) });
       app.focusTerminal();
     },
   };

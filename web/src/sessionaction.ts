@@ -7,7 +7,7 @@
  * answers an `open` no later than that, and starts nothing afterwards.
  */
 
-import { keyOf, sameConversation } from "./catalog";
+import { sameConversation } from "./catalog";
 import type { Done, HostMessage, Listing, PageMessage, SessionAction, SessionActionResult, SessionInfo } from "./messages";
 import type { Wanted } from "./socket";
 import type { Store } from "./store";
@@ -116,11 +116,10 @@ export class SessionActions {
     return there;
   }
 
-  /** The conversation's ended terminal has served, as after a click; but nobody is to lose what they look at. */
+  /** The conversation's ended terminal has served, as after a click. Who looked at it is with the new one by now. */
   private clear(session: Hosted): void {
-    const { sessions, selected } = this.around.store.state;
-    for (const old of sessions) {
-      if (old.state !== "exited" || old.handle === null || !sameConversation(old, session) || keyOf(old) === selected) continue;
+    for (const old of this.around.store.state.sessions) {
+      if (old.state !== "exited" || old.handle === null || !sameConversation(old, session)) continue;
       void this.around.request({ type: "stop", session: old.handle });
     }
   }

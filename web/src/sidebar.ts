@@ -2,7 +2,7 @@
 
 import { activate, listMore, startOfDay, stop } from "./actions";
 import type { App } from "./app";
-import { keyOf, lastSeen, type Project, projects } from "./catalog";
+import { keyOf, lastSeen, type Project, projects, sameConversation } from "./catalog";
 import { h, setAttribute, setChildren, setText } from "./dom";
 import { buttonIcon, statusIcon } from "./icons";
 import type { SessionInfo } from "./messages";
@@ -115,10 +115,11 @@ export function mountSidebar(app: App): HTMLElement {
     const key = keyOf(session);
     const known = rows.get(key);
     if (known) return known;
-    // The keyboard may be on the row of this conversation when that gets its terminal.
-    const closed = `i${session.id.toLowerCase()}`;
-    const made = rows.get(closed) ?? sessionRow((now) => activate(app, now));
-    if (rows.delete(closed) && current === closed) current = key;
+    // The keyboard may be on the row of this conversation when that gets its terminal, or runs again in another one.
+    const ended = app.store.state.sessions.find((s) => s.state === "exited" && session.state === "open" && sameConversation(s, session));
+    const before = [`i${session.id.toLowerCase()}`, ended && keyOf(ended)].find((one) => one !== undefined && rows.has(one)) ?? "";
+    const made = rows.get(before) ?? sessionRow((now) => activate(app, now));
+    if (rows.delete(before) && current === before) current = key;
     made.element.dataset["key"] = key;
     rows.set(key, made);
     return made;

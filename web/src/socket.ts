@@ -209,10 +209,13 @@ export class Socket {
     }
   }
 
+  /**
+   * The page goes: closed, reloaded, or kept by the browser to go back to; it is not told which. So it does not say
+   * that it leaves for good, and the host expects it back for a while.
+   */
   private leave(): void {
     this.leaving = true;
-    this.send({ type: "bye" });
-    this.socket?.close();
+    this.drop();
   }
 
   private drop(): void {

@@ -1,6 +1,6 @@
 /** Everything the page knows, and how a message of the host changes it (pure). */
 
-import { changed, gone, inKnownOrder, type Key, keyOf, merged } from "./catalog";
+import { changed, goesOn, gone, inKnownOrder, type Key, keyOf, merged } from "./catalog";
 import type { HostMessage, SessionAction, SessionInfo } from "./messages";
 import { type Placeholder, placed, type Rows, unplaced, withPlaceholders } from "./placeholders";
 import { type Trigger, withStep } from "./triggers";
@@ -114,15 +114,14 @@ function received(state: State, message: HostMessage): State {
   }
 }
 
-/** A selection follows its conversation: from closed to its terminal, and back when the terminal has gone. */
+/**
+ * A selection follows its conversation: from closed to its terminal, from one that has ended to the one in which it runs
+ * again, and back when the terminal has gone.
+ */
 function withSessions(state: State, sessions: SessionInfo[]): State {
-  let selected = state.selected;
-  if (selected !== null && !sessions.some((s) => keyOf(s) === selected)) {
-    const before = state.sessions.find((s) => keyOf(s) === selected);
-    const now = before && sessions.find((s) => s.id.toLowerCase() === before.id.toLowerCase());
-    selected = now ? keyOf(now) : null;
-  }
-  return { ...state, sessions, selected };
+  const before = selectedSession(state) ?? sessions.find((s) => keyOf(s) === state.selected);
+  const now = before && goesOn(before, sessions);
+  return { ...state, sessions, selected: now ? keyOf(now) : null };
 }
 
 function withRows(state: State, rows: Rows): State {

@@ -20,7 +20,8 @@ const SMALLEST_CARD_FONT = 9;
 export interface Surroundings {
   attach(handle: number, from: number | null): void;
   detach(handle: number): void;
-  focus(handle: number, columns: number, rows: number): void;
+  /** Want this size in force: because a person is here, or (`free`) unless another page's is. */
+  focus(handle: number, columns: number, rows: number, free: boolean): void;
   /** Type, or (`answer`) tell a program what it asked the terminal; false when nothing was (and a person was told). */
   type(handle: number, data: Uint8Array, answer: boolean): boolean;
   /** A program wants to write to the clipboard. */
@@ -48,7 +49,10 @@ export class TerminalView {
   private readonly cursor = new Cursor();
   private look: Look;
   private owner = false;
-  private wantsSize = false;
+  /** Whether this page's size shall be in force: as soon as it is on screen, or only if no other page's is. */
+  private wants: "nothing" | "free" | "use" = "nothing";
+  /** The host was asked for a size that was free, and has not said whose it is. */
+  private claiming = false;
   private columns: number;
   private rows: number;
   private pending = 0;
@@ -116,7 +120,8 @@ export class TerminalView {
   lost(): void {
     this.attachedNow = false;
     this.owner = false;
-    this.wantsSize = false;
+    this.wants = "nothing";
+    this.claiming = false;
     this.showNote(false);
   }
 
@@ -127,17 +132,22 @@ export class TerminalView {
     this.parsed = Math.min(this.parsed, message.seq);
     if (clear || this.parsed === 0) this.parsed = message.seq;
     this.asked = false;
+    if (!this.claimed) this.sized(message);
     // After a restart of the host nobody has the size.
     if (message.free) this.free();
-    if (!this.claimed) this.sized(message);
     this.settle();
   }
 
   /** No page's size is in force: whoever shows the session may have it, and answers its programs. */
   private free(): void {
     this.offered = this.mode === "fit" && document.visibilityState !== "visible";
-    if (this.mode !== "fit" || this.offered) return;
-    this.wantsSize = true;
+    if (this.mode === "fit" && !this.offered) this.appear();
+  }
+
+  /** It is on screen, although nobody has chosen it just now: if the size is free, it is this page's. */
+  appear(): void {
+    if (this.owner) return;
+    if (this.wants === "nothing") this.wants = "free";
     this.settle();
   }
 
@@ -175,10 +185,7 @@ export class TerminalView {
 
   private settle(): void {
     if (this.held && this.pending < LOW_WATER && this.attachedNow) this.attach();
-    if (this.wantsSize && !this.asked && !this.replaying) {
-      this.wantsSize = false;
-      this.take();
-    }
+    if (this.wants !== "nothing" && this.attachedNow && !this.asked && !this.replaying) this.take(this.wants === "free");
   }
 
   // --- input ---
@@ -206,7 +213,7 @@ export class TerminalView {
 
   /** This page's size shall be in force, once what is replayed has been drawn in the size it was printed in. */
   use(): void {
-    if (this.replaying || !this.attachedNow || this.asked) this.wantsSize = true;
+    if (this.replaying || !this.attachedNow || this.asked) this.wants = "use";
     else this.take();
   }
 
@@ -215,17 +222,21 @@ export class TerminalView {
     this.term.focus();
   }
 
-  private take(): void {
+  private take(free = false): void {
     const size = this.proposed();
+    this.wants = "nothing";
     if (size === null || !this.attachedNow) return;
-    this.owner = true;
-    this.claimed = true;
     this.offered = false;
-    this.wantsSize = false;
     this.mode = "fit";
-    this.columns = size.cols;
-    this.rows = size.rows;
-    this.around.focus(this.handle, size.cols, size.rows);
+    this.claiming = free;
+    // Several pages may ask for a free size, and one gets it: the host says which, and until then nothing is drawn anew.
+    if (!free) {
+      this.owner = true;
+      this.claimed = true;
+      this.columns = size.cols;
+      this.rows = size.rows;
+    }
+    this.around.focus(this.handle, size.cols, size.rows, free);
     this.apply();
   }
 
@@ -233,8 +244,10 @@ export class TerminalView {
     this.columns = message.columns;
     this.rows = message.rows;
     this.owner = message.owner;
+    this.claiming = false;
     if (!message.free) this.offered = false;
-    else if (message.type === "size") this.free();
+    if (!message.free && this.wants === "free") this.wants = "nothing";
+    if (message.free && message.type === "size") this.free();
     this.apply();
   }
 
@@ -269,7 +282,7 @@ export class TerminalView {
     this.element.classList.toggle("boxed", !fits);
     this.element.classList.toggle("cropped", this.mode === "scale");
     this.follow();
-    this.showNote(!fits && !this.wantsSize && this.mode === "fit" && (own.cols !== this.columns || own.rows !== this.rows));
+    this.showNote(!fits && this.wants === "nothing" && !this.claiming && this.mode === "fit" && (own.cols !== this.columns || own.rows !== this.rows));
   }
 
   /** Keep the cursor's line in view where the terminal is larger than its card. */

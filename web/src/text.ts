@@ -80,6 +80,11 @@ export function cliTitle(profile: string): string {
   return CLI_TITLES[profile] ?? plain(profile);
 }
 
+/** The CLI of a session, and the version that it says it has. */
+export function program(session: SessionInfo): string {
+  return [cliTitle(session.cli), plain(session.cli_version ?? "").trim()].filter(Boolean).join(" ");
+}
+
 /** How an ended session ended. */
 export function exitText(session: SessionInfo): string {
   // Status "exited" means: as it was asked to, or by itself. The number would only puzzle.

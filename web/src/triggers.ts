@@ -3,7 +3,7 @@
 import type { TriggerActivity } from "./messages";
 import { meaningOf } from "./v1reasons";
 
-export type Outcome = "waiting" | "opening" | "typing" | "delivered" | "opened" | "closed" | "refused" | "not found" | "uncertain" | "failed";
+export type Outcome = "waiting" | "opening" | "typing" | "stopping" | "delivered" | "opened" | "closed" | "refused" | "not found" | "uncertain" | "failed";
 
 export interface Step {
   step: TriggerActivity["step"];
@@ -50,7 +50,7 @@ export function withStep(triggers: Trigger[], activity: TriggerActivity): Trigge
 const NOT_FOUND = new Set(["session not found"]);
 const UNCERTAIN = new Set(["step not confirmed", "chain timeout", "interrupted", "session exited during wait"]);
 
-const UNDER_WAY: Partial<Record<TriggerActivity["step"], Outcome>> = { opening: "opening", writing: "typing" };
+const UNDER_WAY: Partial<Record<TriggerActivity["step"], Outcome>> = { opening: "opening", writing: "typing", stopping: "stopping" };
 
 export function outcomeOf(trigger: Trigger): Outcome {
   const last = trigger.last;
@@ -123,6 +123,7 @@ const NOW: Partial<Record<TriggerActivity["step"], string>> = {
   waiting: "It waits for its turn, or for the session to come to rest.",
   opening: "A page is having the session opened. Its text, if there is one, waits until the session is ready.",
   writing: "Its text goes out. Then it waits for a sign that the session took it.",
+  stopping: "The session was asked to end. Whether it has will show.",
 };
 const DONE: Record<string, string> = { opened: "The session is open. There was nothing to type.", closed: "The session has ended." };
 const LOOK_FIRST = "Something may have been done: look before you send it again.";

@@ -41,6 +41,8 @@ const EXACT: Record<string, string> = {
   "this session's cwd could not be determined; refusing rather than risk targeting the wrong session":
     "In which directory the session runs is not known, but the request expects one.",
   "expectedCwd does not match this session's actual cwd": "The session runs in another directory than the request expects.",
+  "target process not running": "Its program has ended. If its terminal is still there, stop that; then open the session again.",
+  "session exited during wait": "Its program ended before the text was in. What it printed last may say why.",
   "session target changed": "Another terminal took the session's place meanwhile. It was left alone.",
   "session writer changed": "Another program took the session over meanwhile. It was left alone.",
   // Opening.

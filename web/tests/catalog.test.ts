@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changed, gone, inKnownOrder, keyOf, knownDirectories, matches, merged, NO_FILTER, projects } from "../src/catalog";
+import { changed, goesOn, gone, inKnownOrder, keyOf, knownDirectories, matches, merged, NO_FILTER, projects } from "../src/catalog";
 import { session } from "./session";
 
 const closed = (id: string, at: number, cwd = "/p/shop") =>
@@ -64,4 +64,23 @@ test("chips", () => {
 
 test("known directories: most recent first, each once", () => {
   expect(knownDirectories([closed("a", 1, "/a"), closed("b", 3, "/b"), closed("c", 5, "/a")])).toEqual(["/a", "/b"]);
+});
+
+const ended = session({ id: "a", handle: 1, state: "exited", status: "exited" });
+const again = session({ id: "A", handle: 5 });
+
+test.each([
+  ["ended, and runs again", ended, [ended, again], "h5"],
+  ["ended and removed, and runs again", ended, [again], "h5"],
+  ["closed, and opened", closed("a", 1), [again], "h5"],
+  ["ended, and ended again", ended, [ended, { ...again, state: "exited" as const }], "h1"],
+  ["it runs where it did", session({ id: "a" }), [session({ id: "a" }), again], "h1"],
+  ["it goes on under another id", session({ id: "a" }), [session({ id: "new" }), again], "h1"],
+  ["it ends", session({ id: "a" }), [ended], "h1"],
+  ["another one opens", ended, [ended, session({ id: "b", handle: 2 })], "h1"],
+  ["it is closed", ended, [closed("A", 1)], "ia"],
+  ["it is not known any more", ended, [session({ id: "b", handle: 2 })], undefined],
+])("where a conversation goes on: %s", (_, before, sessions, key) => {
+  const now = goesOn(before, sessions);
+  expect(now && keyOf(now)).toBe(key);
 });

@@ -151,16 +151,16 @@ test("a person's opening of the same session goes on as it would", async () => {
   expect(page.store.state.opening).toBe(ID);
 });
 
-test("the conversation's ended terminal is cleared away, unless it is what a person looks at", async () => {
+test("the conversation's ended terminal is cleared away; who looked at it is with the new one by then", async () => {
   const ended = session({ id: ID, handle: 2, generation: 3, state: "exited", status: "exited" });
-  for (const [selected, removed] of [["h1", [{ type: "stop", session: 2 }]], ["h2", []]] as const) {
+  for (const [selected, then] of [["h1", "h1"], ["h2", `h${opened.handle}`]] as const) {
     page = new Page(other, ended);
     page.store.dispatch({ type: "select", key: selected });
     page.hears(action());
     expect(page.rows).toEqual(["h1 idle", "h2 exited"]);
     await page.answers({ session: opened });
-    expect(page.asked.slice(1).map((a) => a.wanted)).toEqual(removed);
-    expect([page.store.state.selected, page.said]).toMatchObject([selected, [{ ok: true, generation: 4 }]]);
+    expect(page.asked.slice(1).map((a) => a.wanted)).toEqual([{ type: "stop", session: 2 }]);
+    expect([page.store.state.selected, page.said]).toMatchObject([then, [{ ok: true, generation: 4 }]]);
   }
 });
 

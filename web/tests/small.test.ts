@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { retryDelay } from "../src/backoff";
 import { score } from "../src/fuzzy";
 import { parsePrefs } from "../src/prefs";
-import { age, duration, exitText, labelOf, lastSegments, nextAgeChange, plain, sandboxMark } from "../src/text";
+import { age, duration, exitText, labelOf, lastSegments, nextAgeChange, plain, program, sandboxMark } from "../src/text";
 import { ticketFrom, ticketIn } from "../src/ticket";
 import { session } from "./session";
 
@@ -22,6 +22,12 @@ test.each([
   ["http://127.0.0.1:7777/#other", null],
   [" ", null],
 ])("pasted to sign in: %j", (pasted, ticket) => expect(ticketFrom(pasted)).toBe(ticket));
+
+test.each([
+  ["2.1.332", "Claude Code 2.1.332"], [null, "Claude Code"], [" ", "Claude Code"], ["1\u202e2", "Claude Code 1 2"],
+])("the program and its version %j", (cli_version, text) => {
+  expect(program(session({ cli_version }))).toBe(text);
+});
 
 test("names of programs cannot turn the text around or hide in it", () => {
   expect(plain("a\u202eb\u0007c\nd\u200be")).toBe("a b c d e");

@@ -188,6 +188,20 @@ test("a page that was held up looks at what has come before it gives up", () => 
   expect([untold, socket.connected]).toEqual([[], true]);
 });
 
+// --- a page that goes ---
+
+test("a page that goes says nothing of why, because it may be loaded anew, and comes back from the browser's cache", () => {
+  const listeners = new Map<string, (event: object) => void>();
+  vi.stubGlobal("addEventListener", (type: string, listener: (event: object) => void) => void listeners.set(type, listener));
+  const { untold, links, wire, socket } = connected();
+  socket.type(1, key);
+  const before = wire.sent.length;
+  listeners.get("pagehide")?.({ persisted: true });
+  expect([wire.sent.length, wire.closed, untold, links]).toEqual([before, true, [], ["online"]]);
+  listeners.get("pageshow")?.({ persisted: true });
+  expect(FakeWebSocket.made.length).toBe(2);
+});
+
 // --- what the host refuses ---
 
 test.each([

@@ -14,6 +14,17 @@ test("the selection follows its conversation from closed to its terminal and bac
   expect(state.selected).toBe("ia");
 });
 
+test("the selection follows a conversation that has ended to the terminal in which it runs again", () => {
+  let state = reduce(listed(session({ id: "a", handle: 1 }), session({ id: "b", handle: 2 })), { type: "select", key: "h1" });
+  state = host(state, { type: "session", session: session({ id: "a", handle: 1, state: "exited" }) });
+  expect(state.selected).toBe("h1");
+  state = host(state, { type: "session", session: session({ id: "A", handle: 7 }) });
+  expect(state.selected).toBe("h7");
+  expect(host(state, { type: "gone", session: 1 }).selected).toBe("h7");
+  const other = host(reduce(state, { type: "select", key: "h2" }), { type: "session", session: session({ id: "a", handle: 9 }) });
+  expect(other.selected).toBe("h2");
+});
+
 test("a trigger's or another page's new session never changes the selection", () => {
   const state = reduce(listed(session({ id: "a", handle: 1 })), { type: "select", key: "h1" });
   expect(host(state, { type: "session", session: session({ id: "b", handle: 2 }) }).selected).toBe("h1");

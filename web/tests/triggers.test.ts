@@ -58,7 +58,7 @@ test("how far a prompt came", () => {
 const versioned = (fields: Partial<TriggerActivity>) => only(step({ action: "open" }), step({ at: 2, step: "done", ok: false, outcome: "refused", submitted: "no", ...fields }));
 
 test.each([
-  ["waiting", "waiting", /turn/], ["opening", "opening", /page/], ["writing", "typing", /goes out/],
+  ["waiting", "waiting", /turn/], ["opening", "opening", /page/], ["writing", "typing", /goes out/], ["stopping", "stopping", /asked to end/],
 ] as const)("under way: %s", (at, outcome, words) => {
   const trigger = only(step({ action: "open" }), step({ at: 2, step: at, action: "open" }));
   expect([outcomeOf(trigger), explain(trigger.last)]).toEqual([outcome, expect.stringMatching(words)]);

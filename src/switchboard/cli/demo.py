@@ -124,7 +124,7 @@ class _Host:
     def start(self) -> None:
         """Start the host and say what it says."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "switchboard.cli.main", "up", "--no-open"],
+            [sys.executable, "-P", "-m", "switchboard.cli.main", "up", "--no-open"],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -149,13 +149,13 @@ class _Host:
         self._say_address()
         print("\nYour turn: this is the session. Ctrl-] l shows the list, q there leaves and cleans up.", flush=True)
         subprocess.run(
-            [sys.executable, "-m", "switchboard.cli.main", "watch", session], env=self.environment, check=False
+            [sys.executable, "-P", "-m", "switchboard.cli.main", "watch", session], env=self.environment, check=False
         )
 
     def _say_address(self) -> None:
         """Print an address of the browser page that works now, if there is a page."""
         asked = subprocess.run(
-            [sys.executable, "-m", "switchboard.cli.main", "url"],
+            [sys.executable, "-P", "-m", "switchboard.cli.main", "url"],
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -177,7 +177,7 @@ class _Host:
     def _end_host(self, process: subprocess.Popen[str]) -> None:
         with suppress(subprocess.TimeoutExpired):
             told = subprocess.run(
-                [sys.executable, "-m", "switchboard.cli.main", "down", "--sessions"],
+                [sys.executable, "-P", "-m", "switchboard.cli.main", "down", "--sessions"],
                 env=self.environment,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -12,6 +12,7 @@ from switchboard.cli.reach import SettingsError, complain, explain, socket_path
 from switchboard.common.paths import short_title
 from switchboard.page.local_client import HostRefused, HostSilent, HostUnavailable, request
 from switchboard.page.messages import Listing, ListSessions, SessionInfo
+from switchboard.page.session_row import each_once
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,12 +31,13 @@ def main(argv: Sequence[str]) -> int:
         complain(explain(error))
         return 1
     assert isinstance(answer, Listing)
+    sessions = each_once(answer.sessions)
     if options.json:
-        print(json_text(msgspec.to_builtins(answer.sessions)))
-    elif not answer.sessions:
+        print(json_text(msgspec.to_builtins(sessions)))
+    elif not sessions:
         print("No sessions yet. Open one in `switchboard watch` (press n).")
     else:
-        for line in table(answer.sessions):
+        for line in table(sessions):
             print(line)
     return 0
 

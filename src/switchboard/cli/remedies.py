@@ -95,8 +95,9 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         # Delivery's own.
         delivery.BACKSLASH_AT_END: "End it in another way, if only with a blank.",
         delivery.KEYS_IN_TEXT: "Leave them out; the tab may stay.",
-        delivery.NOT_RUNNING: "Its program has ended: open it again.",
-        delivery.EXITED: "It ended meanwhile: open it again.",
+        reasons.NOT_RUNNING: "Its program has ended. If its terminal is still there, stop that on a page; then open it "
+        "again.",
+        reasons.EXITED: "It ended meanwhile: open it again.",
         delivery.DIALOG_OPEN: _ANSWER,
         delivery.STARTING: _ANSWER,
         delivery.DIALOG_BEFORE_ENTER: f"Answer it in the session. {_DRAFT}",

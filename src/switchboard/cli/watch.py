@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from switchboard import __version__
-from switchboard.cli.reach import SettingsError, complain, socket_path
+from switchboard.cli.reach import SettingsError, complain, explain, socket_path
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,6 +38,7 @@ def main(argv: Sequence[str]) -> int:
                 env=os.environ,
                 clock=SystemClock(),
                 version=__version__,
+                explain=explain,
             )
         )
     except Exception as error:  # noqa: BLE001 - the terminal is restored by now; a person gets a sentence

@@ -123,6 +123,7 @@ def parse_descriptor(data: bytes) -> Descriptor | None:
             status=status if status in STATUSES else None,
             updated_at=_instant(body, "statusUpdatedAt"),
             waiting_for=_text(body, "waitingFor"),
+            cli_version=_text(body, "version"),
         ),
         proc_start=_identity(body),
         pid_domain=_text(body, "pidDomain"),

@@ -135,9 +135,9 @@ class Unproven:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A living writer. `pid` in our PID namespace."""
+    """A living writer. `pid` in our PID namespace, None for a background job that has not shown its process yet."""
 
-    pid: int
+    pid: int | None
     cwd: str | None
     started_at: int | None
     path: str
@@ -157,7 +157,7 @@ class LiveElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """A proven living background job has it. `job`: its id, empty when it names none."""
+    """A background job has it: proven by its living process, or by its own record. `job`: its id, empty if unnamed."""
 
     job: str
     where: Where

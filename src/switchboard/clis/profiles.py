@@ -118,6 +118,11 @@ class CliProfile:
         folder = self.config_folder(env)
         return None if folder is None else f"{folder}/sessions"
 
+    def jobs_dir(self, env: Environment) -> str | None:
+        """Return the folder in which its background jobs are recorded, None when it publishes nothing."""
+        folder = self.config_folder(env)
+        return None if folder is None else f"{folder}/jobs"
+
     def projects_dir(self, env: Environment) -> str | None:
         """Return the folder that holds one folder of transcripts per project, None when it publishes nothing."""
         folder = self.config_folder(env)
@@ -191,8 +196,8 @@ AGENT = CliProfile(
     kind="agent",
     typing=Typing(),
     title_rule="claude",
-    # The agent of this installation, whatever PATH says.
-    program=(PYTHON, "-m", "switchboard.cli.main", "agent"),
+    # The agent of this installation, whatever PATH says and whatever the project has under our name (-P).
+    program=(PYTHON, "-P", "-m", "switchboard.cli.main", "agent"),
     starts=Starts(
         new=("--session-id", SESSION_ID),
         resume=("--resume", SESSION_ID),

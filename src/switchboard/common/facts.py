@@ -13,11 +13,13 @@ class CliStatus:
     `status`: `busy`, `idle`, `waiting` (a dialog is open), `shell` (idle with a background shell), or None when the
     descriptor carries no known status. `updated_at`: the CLI's own `statusUpdatedAt` in wall milliseconds, None when it
     is not an integer (then the status is good for holding back, never for proof). `waiting_for`: the dialog's name.
+    `cli_version`: the CLI's own, None when it does not say.
     """
 
     status: str | None
     updated_at: int | None
     waiting_for: str | None = None
+    cli_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,27 +63,30 @@ def unrecorded(facts: Facts, command: str, enter_at: int) -> bool:
     return facts.transcript is not None and own_entry(facts, command, enter_at) is None
 
 
+def shows_itself(command: str) -> bool:
+    """The submission of this text shows: prompts and `/compact` in the transcript, `/clear` in the session's id."""
+    return is_prompt(command) or is_compact_command(command) or is_clear_command(command)
+
+
 def left_in_box(
     facts: Facts, command: str, enter_at: int, *, during_turn: bool, activity: bool, status_before: bool = True
 ) -> bool:
     """A text whose submission is not proven stands in the box, as far as anybody knows.
 
-    Only of texts whose submission shows can this be said: prompts (a transcript that can be read records them),
-    `/compact` (which makes an idle CLI work) and `/clear` (which changes its id). Where there is no transcript, as
-    before the first prompt, an idle CLI that publishes its status and did nothing at all has not taken the text
-    either. `during_turn`: the CLI was working, so that what it does later is no sign. `activity`: it did something
-    since the Enter. `status_before`: its status was known before the text; if not, an idle that it shows since then is
-    that of its start.
+    Only of texts whose submission shows can this be said (`shows_itself`; `/compact` makes an idle CLI work). Where
+    there is no transcript, as before the first prompt, an idle CLI that publishes its status and did nothing at all has
+    not taken the text either. `during_turn`: the CLI was working, so that what it does later is no sign. `activity`: it
+    did something since the Enter. `status_before`: its status was known before the text; if not, an idle that it shows
+    since then is that of its start.
     """
-    clear = is_clear_command(command)
-    if not facts.present or not (clear or is_prompt(command) or is_compact_command(command)):
+    if not facts.present or not shows_itself(command):
         return False
     reaction = activity or facts.busy or (reacted(facts, enter_at) and (status_before or not _at_rest(facts)))
     if facts.transcript is None:
         return not during_turn and usable_status(facts) is not None and not reaction
     if not unrecorded(facts, command, enter_at) or _joined(facts, command, enter_at):
         return False
-    return is_prompt(command) or clear or during_turn or not reaction
+    return is_prompt(command) or is_clear_command(command) or during_turn or not reaction
 
 
 def _at_rest(facts: Facts) -> bool:

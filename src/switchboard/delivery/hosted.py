@@ -24,7 +24,7 @@ class HostedJournal:
     def left(self) -> Mapping[str, bool]:
         """Return the requests in the labels of adopted sessions; True: no text of theirs lacks its Enter."""
         labels = [session.label for session in self._registry]
-        return {label.request: label.delivery is None for label in labels if label.request is not None}
+        return {one.request: one.delivery is None or one.entered for one in labels if one.request is not None}
 
     def settle(self, request: str) -> None:
         """Forget a request that was left."""

@@ -40,6 +40,9 @@ class MemoryTerminal:
         self.facts: Feed[Facts] = Feed(Facts())
         self.refusal: str | None = None
         """Set it to make every further write fail with this reason, as a host does for a replaced session."""
+        self.in_doubt: tuple[str, int] | None = None
+        """The text whose effect is being looked for, and since when. Nothing here outlives its process, so this is for
+        whoever wants to see it."""
         self._on_write = on_write
         self._clock = clock
         self._mutex = asyncio.Lock()
@@ -52,7 +55,7 @@ class MemoryTerminal:
             changes.setdefault("busy_changed_at", self._clock.now())
         self.facts.publish(replace(facts, **changes))
         if "transcript" in changes:
-            self._look_for_untaken()
+            self._look_for_texts()
 
     def exit(self) -> None:
         """The program ends."""
@@ -65,18 +68,30 @@ class MemoryTerminal:
     def line(self) -> AbstractAsyncContextManager[MemoryLine]:
         return MemoryLine(self, self._mutex, self._on_write)
 
+    def unproven(self, text: bytes, since: int) -> None:
+        self.in_doubt = (text.decode("utf-8", "replace"), since)
+
+    def settled(self) -> None:
+        self.in_doubt = None
+
     def untaken(self, text: bytes, since: int) -> None:
+        self.in_doubt = None
         self._untaken = (text.decode("utf-8", "replace"), since)
         self.count_input(len(self._untaken[0]))
 
-    def _look_for_untaken(self) -> None:
-        evidence = self.facts.value.transcript
-        if self._untaken is None or evidence is None:
-            return
-        text, since = self._untaken
-        if any(prompt.at >= since and prompt_matches(prompt.text, text) for prompt in evidence.prompts):
-            self._untaken = None
+    def _look_for_texts(self) -> None:
+        if self._shown(self.in_doubt):
+            self.in_doubt = None
+        if self._untaken is not None and self._shown(self._untaken):
+            (text, _), self._untaken = self._untaken, None
             self.count_input(-len(text))
+
+    def _shown(self, typed: tuple[str, int] | None) -> bool:
+        evidence = self.facts.value.transcript
+        if typed is None or evidence is None:
+            return False
+        text, since = typed
+        return any(prompt.at >= since and prompt_matches(prompt.text, text) for prompt in evidence.prompts)
 
     def transcript(self) -> AbstractContextManager[None]:
         return nullcontext()

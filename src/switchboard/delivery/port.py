@@ -70,6 +70,18 @@ class Target(Protocol):
     def line(self) -> AbstractAsyncContextManager[Line]:
         """Take the terminal's input for one delivery; others wait their turn."""
 
+    def unproven(self, text: bytes, since: int) -> None:
+        """The Enter of this text is written next (`since`, wall milliseconds), and then its effect is looked for.
+
+        Called where the effect shows itself in a transcript; again when the write has to be repeated, and for nothing
+        when it is refused. Once the Enter is out, the text may stand in the box until `settled` or `untaken` is called.
+        Nobody who looks is told of it, but sessions that outlive their host must keep it: a host that adopts one
+        meanwhile counts the text as `untaken`.
+        """
+
+    def settled(self) -> None:
+        """The effect of the last Enter was seen, or is looked for no longer: the text is not in the box."""
+
     def untaken(self, text: bytes, since: int) -> None:
         """A delivery's text shows no sign of having been taken with its Enter: as far as is known it is in the box.
 

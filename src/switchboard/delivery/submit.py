@@ -54,7 +54,8 @@ async def submit(target: Target, order: SubmitOrder, permit: Check, desk: Desk, 
                 ending = await _await_compaction(target, order, result, desk, record)
             else:
                 ending = await _Verification(target, order, result, desk, record).run()
-        except Halt:
+        except BaseException:
+            # Also one that is given up from outside: while this host goes on, whoever types next must know.
             leave_untaken(target, order.command, record, during_turn=result.during_turn)
             raise
         record.activity = record.activity or ending.activity
@@ -79,14 +80,20 @@ def may_be_queued(facts: Facts, record: StepRecord) -> bool:
 
 
 def leave_untaken(target: Target, command: str, record: StepRecord, *, during_turn: bool) -> None:
-    """Make a text that is in the box, as far as is known, unsubmitted input: the next one must not join it."""
+    """Looking for the text's effect has ended. In the box, as far as is known, it is unsubmitted input from here on.
+
+    The next one must not join it. A text whose effect is still looked for is held back from here, and stays in doubt.
+    """
     assert record.enter_at is not None
     if record.submitted is Submitted.CONFIRMED:
+        target.settled()
         return
     facts, activity = target.facts.value, record.activity
     known = record.mode is not Mode.LEVEL
     if left_in_box(facts, command, record.enter_at, during_turn=during_turn, activity=activity, status_before=known):
         target.untaken(typed(command), record.enter_at)
+    else:
+        target.settled()
 
 
 class _Verification:

@@ -16,8 +16,8 @@ from switchboard.common.facts import CompactBoundary, ComposerView, Facts
 from switchboard.common.writing import Check, WriteRefused
 from switchboard.delivery import reasons
 from switchboard.delivery.desk import Desk, follow, put
-from switchboard.delivery.evidence import dialog_name, dialog_open, usable_status, working
-from switchboard.delivery.keystrokes import ENTER, chunks
+from switchboard.delivery.evidence import dialog_name, dialog_open, shows_itself, usable_status, working
+from switchboard.delivery.keystrokes import ENTER, chunks, typed
 from switchboard.delivery.port import Line, Target
 from switchboard.delivery.reactions import GapWait, Mode, Pulse
 from switchboard.delivery.record import Halt, StepRecord, Trouble
@@ -87,7 +87,7 @@ class Typist:
         await self._text(command, permit, between)
         set_delay = self._desk.settings.enter_delay_ms
         await self._pause(self._target.typing.enter_delay_ms if set_delay is None else set_delay, between)
-        after_enter = await self._enter(between)
+        after_enter = await self._enter(command, between)
         gate = LevelGate(before.busy, between.seen, feed.value.composer)
         return Typed(gate, after_enter, known, during_turn=working(before) or working(feed.value))
 
@@ -124,7 +124,7 @@ class Typist:
         else:
             self._latest = max(self._hold_until, now + delay_ms + SLEPT_MS)
 
-    async def _enter(self, between: Pulse) -> Pulse:
+    async def _enter(self, command: str, between: Pulse) -> Pulse:
         """Press Enter, and return what will tell whether the busy flag rose after it."""
         record, feed = self._record, self._target.facts
         after = Pulse(0)
@@ -133,6 +133,8 @@ class Typist:
             between.look(feed.value)
             record.enter_at = self._desk.clock.now()
             after.mark = feed.value.busy_changed_at
+            if shows_itself(command):
+                self._target.unproven(typed(command), record.enter_at)
 
         await self._put_held(ENTER, self._withheld, mark)
         record.enter_written = True

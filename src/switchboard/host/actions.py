@@ -186,7 +186,7 @@ class HostActions:
                 grant.found(found)
                 return Done(wanted.request, ok=True, session=session_info(found))
             if not os.path.isdir(start.cwd):
-                raise PageRefused("project directory does not exist", f"{start.cwd} is not a directory")
+                raise PageRefused(reasons.NO_DIRECTORY, f"{start.cwd} is not a directory")
 
             def last_look() -> None:
                 if (trouble := grant.final()) is not None:

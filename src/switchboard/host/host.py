@@ -17,7 +17,6 @@ from switchboard.clis.process_end import watch_end
 from switchboard.clis.procfs import ProcFs
 from switchboard.clis.profiles import PROFILES
 from switchboard.clis.status_reader import StatusReader
-from switchboard.clis.transcripts import prompt_matches
 from switchboard.common.clock import FOREVER, Clock
 from switchboard.common.facts import Log
 from switchboard.common.folder_watch import FolderWatcher, open_folder_watcher
@@ -288,18 +287,9 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
 
 async def _watch_interrupted(session: Session, clock: Clock) -> None:
     """Until a person clears it or the transcript shows it submitted, an interrupted delivery is unsubmitted input."""
-    with session.transcript():
-        while (text := session.interrupted) is not None and session.exit is None:
-            facts = session.facts.value
-            command = text.decode("utf-8", "replace")
-            evidence = facts.transcript
-            if evidence is not None and any(
-                prompt.at >= session.label.delivery_at and prompt_matches(prompt.text, command)
-                for prompt in evidence.prompts
-            ):
-                session.submitted_after_all()
-                return
-            await session.facts.changed(facts, clock, FOREVER)
+    with session.transcript():  # which tells the session, and so ends what it has left
+        while session.interrupted is not None and session.exit is None:
+            await session.facts.changed(session.facts.value, clock, FOREVER)
 
 
 def trigger_activity(progress: Progress, at: int) -> messages.TriggerActivity:

@@ -43,9 +43,14 @@ def lifecycle(
         for profile in PROFILES.values()
         if (folder := profile.projects_dir(environment)) is not None
     }
-    folders = partial(descriptor_folders, environment, sandboxes)
-    resolver = NamespaceResolver(processes)
-    sources = LivenessSources(folders, processes, schedules, recorded_launches(store), resolver)
+    sources = LivenessSources(
+        folders=partial(descriptor_folders, environment, sandboxes),
+        processes=processes,
+        schedules=schedules,
+        launches=recorded_launches(store),
+        resolver=NamespaceResolver(processes),
+        jobs=partial(job_folders, environment),
+    )
     return Lifecycle(
         sessions=sessions,
         page=broker,
@@ -75,3 +80,9 @@ def descriptor_folders(environment: Mapping[str, str], sandboxes: Sandboxes) -> 
     """Return the folders in which CLIs say which session a process has open; those of sandboxes as they are now."""
     shared = (profile.sessions_dir(environment) for profile in PROFILES.values())
     return tuple(dict.fromkeys([*(folder for folder in shared if folder is not None), *sandboxes.folders()]))
+
+
+def job_folders(environment: Mapping[str, str]) -> Sequence[str]:
+    """Return the folders in which CLIs record their background jobs."""
+    folders = (profile.jobs_dir(environment) for profile in PROFILES.values())
+    return tuple(dict.fromkeys(folder for folder in folders if folder is not None))

@@ -194,6 +194,8 @@ class PageBroker:
         self._actions: dict[str, _Action] = {}
         self._starts: set[asyncio.Task[Done]] = set()
         self._closing = False
+        self.look: Callable[[Instant], Awaitable[None]] = _nothing
+        """Asked before a page is: sees to it that one which answers has the role. Set by the hub."""
 
     # --- what versioned actions ask (`switchboard.triggers.lifecycle_port.Page`)
 
@@ -203,7 +205,7 @@ class PageBroker:
 
     async def reattach(self, requested_id: str, target: HostedTarget, deadline: Instant) -> None:
         """Return when the page has the entry of an open session; starts nothing. Raises `PageRefused`."""
-        epoch = await self._renderer(deadline)
+        epoch = await self._answering(deadline)
         key, generation = target.key, target.generation
         if not self._holds(target, key, generation):
             raise PageRefused(TARGET_CHANGED, "the session has gone")
@@ -222,7 +224,7 @@ class PageBroker:
         A call that is cancelled before `guards.final` has returned starts nothing. After that a start is under way; its
         session stays, and `spawned` is not called any more.
         """
-        epoch = await self._renderer(deadline)
+        epoch = await self._answering(deadline)
         if isinstance(what, Create):
             # It goes to the page, the database and the label, none of which takes half a character.
             what = replace(what, name=to_well_formed(what.name))
@@ -248,6 +250,12 @@ class PageBroker:
                     await self._presence.changed(presence, self._clock, min(deadline, until))
                 case _:
                     raise PageRefused(NO_WINDOW)
+
+    async def _answering(self, deadline: Instant) -> str:
+        """Return the epoch of a page to ask: of several that are ready, one that is not hung."""
+        await self._renderer(deadline)
+        await self.look(deadline)
+        return await self._renderer(deadline)
 
     async def _carry_out(self, action: _Action, message: SessionAction) -> HostedTarget:
         order = action.permit.order
@@ -344,6 +352,10 @@ class PageBroker:
         permit, target = action.permit, action.target
         generation = permit.generation
         return target is not None and generation is not None and self._holds(target, permit.order.tab_key, generation)
+
+
+async def _nothing(_deadline: Instant) -> None:
+    """Nobody is there to look."""
 
 
 def _refusal(wanted: OpenSession, reason: str, detail: str | None) -> Done:

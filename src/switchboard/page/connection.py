@@ -14,6 +14,7 @@ from typing import Protocol
 
 from switchboard.page import messages
 from switchboard.page.messages import HostMessage
+from switchboard.page.pulse import Pulse
 from switchboard.page.session_info import session_info
 from switchboard.sessions.input_run import InputRun
 from switchboard.sessions.replay import Quieting
@@ -62,7 +63,7 @@ class PageConnection:
         self.streams: dict[int, Stream] = {}
         self.typed: dict[int, InputRun] = {}
         self.left = False
-        self.awaiting_pong: int | None = None
+        self.pulse = Pulse(self.post)
         self._transport = transport
         self._queue: deque[HostMessage] = deque()
         self._changed: dict[int, Session] = {}

@@ -8,14 +8,16 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from switchboard.common.clock import Clock, sleep_until
+from switchboard.common.clock import Clock, Instant, sleep_until
 from switchboard.common.facts import Log
 from switchboard.page import messages, reasons
 from switchboard.page.broker import Grant, PageBroker
 from switchboard.page.connection import PageConnection, Transport
 from switchboard.page.messages import MessageError
+from switchboard.page.pulse import first_or_others
 from switchboard.page.replies import strip_replies
 from switchboard.page.roles import Roles
+from switchboard.page.sizes import Sizes
 from switchboard.sessions.input_run import InputRun
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.session import Session
@@ -23,6 +25,9 @@ from switchboard.sessions.session import Session
 PING_MS = 20_000
 PONG_MS = 10_000
 """A page that does not answer within this loses the connection: a frozen one must not hold the renderer role."""
+
+LEAD_MS = 3_000
+"""A page that is about to be asked for something and does not answer within this is passed over for one that does."""
 
 MAX_PAGES = 64
 RECENT = 100
@@ -36,7 +41,6 @@ TURN_FRAMES = 32
 
 FLUSH_SECONDS = 2.0
 """How long a page that has ended may take to read its last messages."""
-
 
 REFUSED = {
     "all": "The session does not read its input; what you typed was not taken.",
@@ -77,10 +81,10 @@ class PageHub:
         self._pages: dict[str, PageConnection] = {}
         self._closing = False
         self._roles = Roles()
-        self._owners: dict[int, str] = {}
-        """The epoch of the page whose size each session has."""
+        self._sizes = Sizes()
         self._recent: deque[messages.TriggerActivity] = deque(maxlen=RECENT)
         self._standing: messages.Notice | None = None
+        broker.look = self.look
 
     # --- listener of the registry ---
 
@@ -94,7 +98,7 @@ class PageHub:
             page.session_printed(session)
 
     def session_removed(self, session: Session) -> None:
-        self._owners.pop(session.handle, None)
+        self._sizes.session_gone(session.handle)
         for page in self._shown():
             page.session_removed(session)
 
@@ -224,16 +228,25 @@ class PageHub:
                 return
 
     async def _ping(self, page: PageConnection) -> None:
-        number = 0
         while True:
             await sleep_until(self._clock, self._clock.now() + PING_MS)
-            number += 1
-            page.awaiting_pong = number
-            page.post(messages.Ping(number))
+            number = page.pulse.ask()
             await sleep_until(self._clock, self._clock.now() + PONG_MS)
-            if page.awaiting_pong is not None:
+            if not page.pulse.beats(number):
                 self._log.warning("a page does not answer; it is disconnected")
                 raise TimeoutError("the page does not answer")
+
+    async def look(self, deadline: Instant) -> None:
+        """Have the renderer role with a page that answers; return then. A page alone is not asked: it has to do."""
+        ready = self._roles.in_order
+        if len(ready) < 2:
+            return
+        until = min(deadline, self._clock.now() + LEAD_MS)
+        answers = await first_or_others([self._pages[epoch].pulse for epoch in ready], self._clock, until)
+        if not answers[0]:
+            before = self._roles.renderer
+            self._roles.answered(tuple(itertools.compress(ready, answers)))
+            self._announce_role(before)
 
     def _forget(self, page: PageConnection) -> None:
         if self._pages.pop(page.epoch, None) is None:
@@ -245,10 +258,8 @@ class PageHub:
         for handle, run in page.typed.items():
             if (session := self._registry.by_handle(handle)) is not None:
                 session.left(run)
-        for handle, owner in list(self._owners.items()):
-            if owner == page.epoch:
-                del self._owners[handle]
-                self._announce_free(handle)
+        for handle in self._sizes.page_gone(page.epoch):
+            self._announce_free(handle)
         self._announce_role(before)
 
     def _announce_free(self, handle: int) -> None:
@@ -263,8 +274,8 @@ class PageHub:
         now = self._roles.renderer
         if now != before:
             self._broker.role_moved(now)
-        if now != before and now is not None:
-            self._pages[now].post(messages.Role(True))
+            for epoch in self._pages.keys() & {before, now}:
+                self._pages[epoch].post(messages.Role(epoch == now))
 
     # --- what a page says ---
 
@@ -285,13 +296,12 @@ class PageHub:
             case messages.Bye():
                 page.left = True
             case messages.Pong(number=number):
-                if number == page.awaiting_pong:
-                    page.awaiting_pong = None
+                page.pulse.answer(number)
             case messages.Confirm(number=number):
                 page.post(messages.Confirmed(number))
             case messages.Attach(session=handle, from_seq=seq):
                 if (session := self._session(page, handle)) is not None:
-                    owner = self._owners.get(handle)
+                    owner = self._sizes.owner(handle)
                     page.attach(session, seq, owner == page.epoch, free=owner is None)
             case messages.Detach(session=handle):
                 page.streams.pop(handle, None)
@@ -354,11 +364,14 @@ class PageHub:
             return
         if (stream := page.streams.get(session.handle)) is not None:
             stream.columns, stream.rows = message.columns, message.rows
-        self._own(page, session, message.columns, message.rows)
-        session.seen()
+        if self._sizes.claim(session.handle, page.epoch, free=message.free):
+            self._own(page, session, message.columns, message.rows)
+        else:
+            page.post(messages.Size(session.handle, session.label.columns, session.label.rows, owner=False))
+        if not message.free:
+            session.seen()
 
     def _own(self, page: PageConnection, session: Session, columns: int, rows: int) -> None:
-        self._owners[session.handle] = page.epoch
         session.resize(columns, rows)
         for other in self._shown():
             if session.handle in other.streams:
@@ -371,10 +384,11 @@ class PageHub:
             page.post(messages.Notice("warning", "That session has ended; nothing was typed."))
             return
         more = len(data) == messages.MAX_INPUT
-        if self._owners.get(handle) != page.epoch:
+        if self._sizes.owner(handle) != page.epoch:
             data = strip_replies(data)
             stream = page.streams.get(handle)
             if data and stream is not None and stream.columns and stream.rows:
+                self._sizes.claim(handle, page.epoch)
                 self._own(page, session, stream.columns, stream.rows)
         run = page.typed.setdefault(handle, InputRun())
         if not session.type(data, run, more=more) and run.refusal is not None:

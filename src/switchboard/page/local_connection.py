@@ -7,8 +7,8 @@ at once, so that a page that is busy drawing still proves that it is alive.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
+from collections.abc import Callable
 from typing import Protocol
 
 from switchboard.common.clock import Clock, sleep_until
@@ -178,11 +178,18 @@ async def connect(socket_path: str, listener: Listener, *, version: str = "") ->
 
 
 async def connect_when_back(
-    socket_path: str, listener: Listener, *, watcher: FolderWatcher, clock: Clock, version: str = ""
+    socket_path: str,
+    listener: Listener,
+    *,
+    watcher: FolderWatcher,
+    clock: Clock,
+    version: str = "",
+    missed: Callable[[HostUnavailable], None] = lambda _error: None,
 ) -> LocalConnection:
     """Wait for a host to listen at `socket_path` again and connect to it.
 
-    Waits for the socket's folder to change, for as long as it takes: with no change, nothing runs.
+    Waits for the socket's folder to change, for as long as it takes: with no change, nothing runs. `missed` is called
+    before each such wait, with what went wrong last.
     """
     folder, _, name = socket_path.rpartition("/")
     changed = asyncio.Event()
@@ -199,8 +206,11 @@ async def connect_when_back(
                 changed.clear()
                 if pause:
                     await sleep_until(clock, clock.now() + pause)
-                with contextlib.suppress(HostUnavailable):
+                try:
                     return await connect(socket_path, listener, version=version)
+                except HostUnavailable as error:
+                    last = error
+            missed(last)
             await changed.wait()
     finally:
         watch.close()

@@ -93,11 +93,16 @@ class Detach(_Message, tag="detach", frozen=True):
 
 
 class Focus(_Message, tag="focus", frozen=True):
-    """A person uses this session in this page now: its size decides, and its terminal answers queries."""
+    """A person uses this session in this page now: its size decides, and its terminal answers queries.
+
+    `free`: nobody does so just now. The page only shows the session, and has the size unless another page has it by
+    then; `size` says which.
+    """
 
     session: Handle
     columns: Columns
     rows: Rows
+    free: bool = False
 
 
 class OpenSession(_Message, tag="open", frozen=True):
@@ -286,7 +291,7 @@ class TriggerActivity(_Message, tag="trigger", frozen=True):
 
     name: str
     at: int
-    step: Literal["received", "waiting", "opening", "writing", "done"]
+    step: Literal["received", "waiting", "opening", "writing", "stopping", "done"]
     action: str = ""
     session_id: str | None = None
     ok: bool | None = None

@@ -1,10 +1,12 @@
 """Which page holds the renderer role (pure).
 
-The first page that reports ready holds it; when it goes, the page that has been ready longest takes over. Pages are
-known by their epoch, which is new for every connection.
+The first page that reports ready holds it; when it goes, or is found not to answer while another one does, the page
+that has been ready longest takes over. Pages are known by their epoch, which is new for every connection.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 
 class Roles:
@@ -17,6 +19,15 @@ class Roles:
     def renderer(self) -> str | None:
         """The epoch of the page that holds the role."""
         return self._ready[0] if self._ready else None
+
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """The epochs of the ready pages, as they take over from each other."""
+        return tuple(self._ready)
+
+    def answered(self, epochs: Collection[str]) -> None:
+        """Of the ready pages these have just answered: they come before those that have not."""
+        self._ready.sort(key=lambda epoch: epoch not in epochs)
 
     def ready(self, epoch: str) -> None:
         """A page has reported ready; once is enough."""

@@ -69,4 +69,5 @@ def session_info(session: Session) -> SessionInfo:
         exit=None if ended is None else ExitStatus(ended.code, ended.signal),
         opened_by="trigger" if label.opened_by == "trigger" else None,
         sandbox=label.sandbox,
+        cli_version=display_name(facts.status.cli_version) if facts.status else None,
     )

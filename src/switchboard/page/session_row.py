@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -22,6 +23,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     idle, busy, waiting, shell, running (a CLI that publishes nothing), exited, failed, unknown. Times are wall
     milliseconds. `draft`: a person's unsubmitted input is in the composer. `opened_by`: null when a person opened it.
     `sandbox`: it was started in a sandbox; false for a closed one, whose next start goes by the settings.
+    `cli_version`: of the program that runs, as it says itself; null when it does not.
     """
 
     id: str
@@ -47,3 +49,11 @@ class SessionInfo(msgspec.Struct, frozen=True):
     exit: ExitStatus | None = None
     opened_by: Literal["trigger"] | None = None
     sandbox: bool = False
+    cli_version: str | None = None
+
+
+def each_once(sessions: Iterable[SessionInfo]) -> list[SessionInfo]:
+    """Leave out the ended terminal of a conversation that is open again: it is no session of its own."""
+    listed = list(sessions)
+    running = {session.id.lower() for session in listed if session.state == "open"}
+    return [session for session in listed if session.state != "exited" or session.id.lower() not in running]

@@ -25,7 +25,6 @@ from typing import Protocol
 from switchboard.common.clock import Clock, sleep_until
 from switchboard.common.facts import Facts
 from switchboard.common.writing import NOT_READING, Check, WriteRefused
-from switchboard.sessions.composer import Composer
 from switchboard.sessions.input_run import InputRun
 
 MAX_QUEUED = 1024 * 1024
@@ -53,6 +52,13 @@ class Sink(Protocol):
     def unread(self) -> bool: ...
 
 
+class Keys(Protocol):
+    """What follows the keystrokes that are let through: a `Box`, or a bare `Composer`."""
+
+    def feed(self, data: bytes, now: int) -> None: ...
+    def clear(self) -> None: ...
+
+
 class Owner(Protocol):
     """The session a gate belongs to."""
 
@@ -68,6 +74,9 @@ class Owner(Protocol):
     def delivery_changed(self, text: bytes | None) -> None:
         """What a delivery has typed without its Enter so far; called before it is written. None: nothing."""
 
+    def delivery_entered(self) -> None:
+        """The Enter of what the delivery has typed is out; called before held keystrokes are let through."""
+
 
 @dataclass(eq=False)
 class _Write:
@@ -81,7 +90,7 @@ class _Write:
 class Gate:
     """Orders all writes to one terminal. See the module text."""
 
-    def __init__(self, sink: Sink, owner: Owner, composer: Composer, clock: Clock) -> None:
+    def __init__(self, sink: Sink, owner: Owner, composer: Keys, clock: Clock) -> None:
         self._sink = sink
         self._owner = owner
         self._composer = composer
@@ -189,6 +198,9 @@ class Gate:
             self._owner.composer_changed()
         if typed is not None:
             self._owner.delivery_changed(None)
+        self._let_held_through()
+
+    def _let_held_through(self) -> None:
         held, self._held = bytes(self._held), bytearray()
         if held and self._owner.may_write() is None:
             self._let_through(held)
@@ -265,17 +277,24 @@ class Gate:
         if refused is not None:
             self._unrecord(write)
         elif write.data == ENTER:
-            if self._released:
-                self._released = False
-                self._composer.clear()
-                self._owner.composer_changed()
-            self._typed = bytearray() if self._typed is not None else None
-            self.end_delivery()
+            self._entered()
         if write.done is not None and not write.done.done():
             if refused is None:
                 write.done.set_result(None)
             else:
                 write.done.set_exception(refused)
+
+    def _entered(self) -> None:
+        """An Enter is out. One that follows no text of its own delivery is a recovery, and changes nothing here."""
+        released, self._released = self._released, False
+        typed, self._typed = self._typed, None
+        if released:
+            self._composer.clear()
+        if released or typed is not None:
+            self._owner.delivery_entered()
+        if released:
+            self._owner.composer_changed()
+        self._let_held_through()
 
 
 class GateLine:

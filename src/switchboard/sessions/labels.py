@@ -27,8 +27,9 @@ class Label:
 
     `writer`: (process id, start identity) of the CLI that owns the conversation, once its descriptor has shown it.
     `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a
-    delivery had typed without its Enter, since `delivery_at`. `request`: the one on whose behalf something was written
-    last, until it is answered. `opened_by`: "trigger", or None when a person opened it. `sandbox`: it was started in a
+    delivery had typed, since `delivery_at`, and may stand in the box; `entered`: its Enter was written as well. As long
+    as there is one, `composer` is the model without it. `request`: the one on whose behalf something was written last,
+    until it is answered. `opened_by`: "trigger", or None when a person opened it. `sandbox`: it was started in a
     sandbox; `descriptors`: the folder of this one start's descriptors, None when its CLI writes into the shared one.
     """
 
@@ -52,6 +53,7 @@ class Label:
     modes_seq: int = 0
     delivery: bytes | None = None
     delivery_at: int = 0
+    entered: bool = False
     request: str | None = None
     opened_by: str | None = None
     descriptors: str | None = None
@@ -69,6 +71,7 @@ _OPTIONAL: Mapping[str, type | UnionType] = {
     "busy": bool,
     "modes_seq": int,
     "delivery_at": int,
+    "entered": bool,
     "request": str | None,
     "opened_by": str | None,
     "descriptors": str | None,

@@ -21,13 +21,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from switchboard.clis.background_jobs import job_that_has
 from switchboard.clis.descriptor_files import MAX_NAMES, RawFile, descriptor_names, read_raw
 from switchboard.clis.descriptors import BACKGROUND, Descriptor
 from switchboard.clis.liveness import (
+    Background,
     Candidate,
     EvidenceUnavailable,
     LaunchEvidence,
+    LiveElsewhere,
     Liveness,
+    NotLive,
     Resolved,
     Scheduled,
     Unknown,
@@ -77,6 +81,7 @@ class LivenessSources:
 
     `launches(pid, start)`: what was recorded of a process that we launched; may raise `EvidenceUnavailable`.
     `resolver`: without one, what is not proven in our own PID namespace stays unresolved.
+    `jobs`: the folders in which background jobs are recorded.
     """
 
     folders: Callable[[], Sequence[str]]
@@ -84,6 +89,7 @@ class LivenessSources:
     schedules: Schedules
     launches: Callable[[int, str], Sequence[LaunchEvidence]]
     resolver: WriterResolver | None = None
+    jobs: Callable[[], Sequence[str]] = lambda: ()
 
 
 class _Pass:
@@ -241,8 +247,16 @@ class LivenessCheck:
 
     def _answer(self, look: _Pass, key: str) -> Liveness:
         # A run may have been registered while files were read.
-        run = self._sources.schedules.find(key)
-        return Scheduled(run) if run is not None else look.verdict()
+        if (run := self._sources.schedules.find(key)) is not None:
+            return Scheduled(run)
+        verdict = look.verdict()
+        if isinstance(verdict, (LiveElsewhere, Background)):
+            return verdict
+        # A conversation on its way into the background has no process yet, and none may be started for it.
+        job = job_that_has(self._sources.jobs, key)
+        if isinstance(job, Background) or (job is not None and isinstance(verdict, NotLive)):
+            return job
+        return verdict
 
     def _being_written(self, torn: Sequence[RawFile]) -> list[RawFile]:
         now = self._clock.now()

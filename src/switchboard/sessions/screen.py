@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from switchboard.sessions.activity import TerminalActivity, TitleRule
 from switchboard.sessions.modes import TerminalModes
 from switchboard.sessions.sequences import SequenceReader
@@ -33,3 +35,11 @@ class Screen:
         changed = (activity != self.activity, modes != self.modes)
         self.activity, self.modes = activity, modes
         return changed
+
+    def take_up(self, modes: bytes, title: str, busy: bool) -> None:
+        """Continue from what an earlier host had read. `modes`: what brings a fresh terminal to the modes of then."""
+        self.feed(modes)
+        if title:
+            self.feed(b"\x1b]0;" + title.encode() + b"\x07")
+        # A progress report makes busy, too, and the title may not say so.
+        self.activity = replace(self.activity, busy=busy)

@@ -18,7 +18,8 @@ from switchboard.common.facts import CliStatus, Facts, TurnEvidence, Typing
 from switchboard.common.feed import Feed
 from switchboard.common.writing import EXITED
 from switchboard.sessions.activity import TITLE_RULES
-from switchboard.sessions.composer import COMPOSER_RULES, Composer
+from switchboard.sessions.box import Box
+from switchboard.sessions.composer import COMPOSER_RULES
 from switchboard.sessions.gate import Gate, GateLine
 from switchboard.sessions.input_run import InputRun
 from switchboard.sessions.keeper.ring import LabelTooLongError, Ring
@@ -61,33 +62,21 @@ class Session:
         self._hooks = hooks
         self._clock = clock
         self.screen = Screen(TITLE_RULES[profile.title_rule])
-        self._composer = Composer(COMPOSER_RULES[profile.typing.composer_rule])
+        self._box = Box(COMPOSER_RULES[profile.typing.composer_rule], label)
         if adopted:
             self._take_up(clock.now())
         # A label that names the CLI's own process says that an earlier host has seen its descriptor.
         starting = profile.publishes and label.writer is None
-        self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._composer.view(), starting=starting))
+        self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._box.view(), starting=starting))
         self._pty = Pty(holding.master, holding.ring, self._printed, self._hung_up)
-        self._gate = Gate(self._pty, self, self._composer, clock)
+        self._gate = Gate(self._pty, self, self._box, clock)
 
     def _take_up(self, now: int) -> None:
-        """Continue what the previous host knew: composer, modes, and what was printed while nobody followed."""
-        if self.label.composer is not None:  # None: nobody has typed anything yet
-            self._composer.restore(self.label.composer)
-        if self.label.delivery:
-            # The host died between a delivery's first byte and its Enter: that text is in the box, and nobody's.
-            self._composer.feed(self.label.delivery, now)
-        self.screen.feed(self.label.modes)
-        if self.label.title:
-            self.screen.feed(b"\x1b]0;" + self.label.title.encode() + b"\x07")
-        # A progress report makes busy, too, and the title may not say so.
-        self.screen.activity = replace(self.screen.activity, busy=self.label.busy)
-        ring = self.holding.ring
-        seq = max(self.label.modes_seq, ring.tail)
-        while seq < ring.head:
-            start, data = ring.read(seq, 256 * 1024)
+        """Continue what the previous host knew: box, modes, and what was printed while nobody followed."""
+        self._box.take_up(now)
+        self.screen.take_up(self.label.modes, self.label.title, self.label.busy)
+        for data in self.holding.ring.since(self.label.modes_seq):
             self.screen.feed(data)
-            seq = start + len(data)
 
     def start(self) -> None:
         """Begin to read the terminal."""
@@ -132,17 +121,26 @@ class Session:
         """Take the terminal's input for one delivery."""
         return self._gate.line()
 
+    def unproven(self, text: bytes, since: int) -> None:
+        """The Enter of this text is written next; from then on it is in doubt, in the label and for nobody else.
+
+        Of a CLI that records nothing no later host could ever see that it was taken: there it is nobody's business.
+        """
+        if self.profile.publishes:
+            self._box.announce(text, since)
+
+    def settled(self) -> None:
+        """The text is in doubt no more: it is not in the box, as far as is known."""
+        if self._box.settle():
+            self._save()
+
     def untaken(self, text: bytes, since: int) -> None:
         """A delivery's text was not taken, as far as is known: it is what an interrupted delivery would have left."""
-        if self._composer.pending and self.label.delivery is None:
-            # It joins somebody's draft, which is not gone when the transcript shows this text: only a person ends it.
-            self._composer.feed(text, self._clock.now())
+        if not self._box.leave(text, since, self._clock.now()):
             self.composer_changed()
             return
-        self.label.delivery, self.label.delivery_at = text, since
         self._save()
-        self._composer.feed(text, self._clock.now())
-        self.facts.publish(replace(self.facts.value, composer=self._composer.view()))
+        self.facts.publish(replace(self.facts.value, composer=self._box.view()))
         self._hooks.changed(self)
         self._hooks.interrupted(self)
 
@@ -296,21 +294,26 @@ class Session:
         self._save()
         self.facts.publish(replace(self.facts.value, rekeyed_at=self._clock.now()))
         self._hooks.changed(self)
+        if self._box.shown_by_new_id():
+            self.submitted_after_all()
 
     @property
     def interrupted(self) -> bytes | None:
         """What a delivery, most often an earlier host's, left typed and unsubmitted, as far as is known."""
-        return self.label.delivery if self._composer.pending else None
+        return self._box.left
 
     def submitted_after_all(self) -> None:
-        """The transcript shows the interrupted delivery's text: the box is empty again."""
-        self.label.delivery = None
-        self._composer.clear()
-        self.composer_changed()
+        """The CLI shows that it took the text that was in doubt or left: it is not in the box."""
+        if self._box.taken():
+            self.composer_changed()
+        else:
+            self._save()
 
     def observed_transcript(self, evidence: TurnEvidence | None) -> None:
         """What the transcript says now; None when it is unreadable or nobody asks any more."""
         self.facts.publish(replace(self.facts.value, transcript=evidence))
+        if self._box.shown_by(evidence):
+            self.submitted_after_all()
 
     def exited(self, report: ExitReport) -> None:
         """The process was reaped: read its last output, let go of the terminal."""
@@ -343,22 +346,20 @@ class Session:
 
     def composer_changed(self) -> None:
         before = self.facts.value.composer
-        view = self._composer.view()
-        if view != before or self.label.delivery is None:
-            # What a delivery has left in the box is part of the snapshot from here on: kept apart as well, a later host
-            # would count it twice, and also after a person has cleared it. A mere report of the terminal changes
-            # nothing, and then the text stays known for `interrupted`.
-            self.label.composer, self.label.delivery = self._composer.snapshot(), None
+        if self._box.changed(before):
             self._save()
+        view = self._box.view()
         self.facts.publish(replace(self.facts.value, composer=view))
         if (before is None or before.pending == 0) != (view.pending == 0):
             self._hooks.changed(self)
 
     def delivery_changed(self, text: bytes | None) -> None:
-        if self.label.delivery is None:
-            self.label.delivery_at = self._clock.now()
-        self.label.delivery = text
+        self._box.typing(text, self._clock.now())
         self.label.request = self._request or self.label.request
+        self._save()
+
+    def delivery_entered(self) -> None:
+        self._box.entered(self._clock.now())
         self._save()
 
     # --- output ---

@@ -15,6 +15,7 @@ from enum import Enum
 from functools import partial
 
 from switchboard.common.clock import Clock, sleep_until
+from switchboard.common.strict_json import JsonSyntaxError, decode_utf8, parse
 from switchboard.delivery.submission import Submitted
 from switchboard.triggers.markers import Effect, Marker, decode_marker, encode_marker
 from switchboard.triggers.publisher import RETRY_DELAYS_MS, encode
@@ -95,16 +96,25 @@ class ActionFiles:
     """Looks up, answers and clears away the files of versioned requests in one spool.
 
     `opened_again`: asked when a result could not be published; true once that is worth another attempt, false where it
-    is not.
+    is not. `leave(stem, why)`: told of each name that is retained. `ended(stem, result)`: told of each request that
+    ends in here, whose result another host has published, or this one in its place.
     """
 
     def __init__(
-        self, spool: Spool, clock: Clock, say: Reporter, opened_again: Callable[[], Awaitable[bool]] = _at_once
+        self,
+        spool: Spool,
+        clock: Clock,
+        say: Reporter,
+        opened_again: Callable[[], Awaitable[bool]] = _at_once,
+        leave: Callable[[str, str], None] = lambda _stem, _why: None,
+        ended: Callable[[str, Result], None] = lambda _stem, _result: None,
     ) -> None:
         self._spool = spool
         self._clock = clock
         self._say = say
         self._opened_again = opened_again
+        self._leave = leave
+        self._ended = ended
 
     def interrupted_names(self) -> list[str]:
         """The stems of markers that an earlier host left. For the start only: later ones are this host's own."""
@@ -162,22 +172,44 @@ class ActionFiles:
         if steps[0] is Step.WORK:
             return Fate.WORK
         if steps[0] is Step.LEAVE:
-            self._say.error(
-                f"{stem}: left alone, because its result ({found.value}) and its marker ({claim.value}) in "
-                f"{self._spool.results} do not let it be answered; look at them, then send it under a new name"
+            why = (
+                f"its result ({found.value}) and its marker ({claim.value}) in {self._spool.results} do not let it be "
+                "answered; look at them, then send it under a new name"
             )
-            return Fate.RETAIN
+            self._ended(stem, {"ok": False, "error": f"left alone: {why}"})
+            return self._retain(stem, why)
         if steps[0] is Step.PUBLISH_INTERRUPTED:
             self._say.warning(f"{stem}: was interrupted by a restart; it is answered, and not repeated")
-            return await self.settle(stem, interrupted(marker))
+            result = interrupted(marker)
+            fate = await self.settle(stem, result)
+            if self._found(stem) is Found.TERMINAL:
+                self._ended(stem, result)
+            return fate
         self._say.warning(f"{stem}: has its result already; the request is removed")
+        if claim is not Claim.NONE or stage is Stage.VERSIONED:
+            # Somebody has been told that it is under way, and perhaps never of its end.
+            self._ended(stem, self._published(stem))
         return self._clear(stem)
+
+    def _retain(self, stem: str, why: str) -> Fate:
+        """Say why a name is never taken again while this host runs."""
+        self._say.error(f"{stem}: left alone: {why}")
+        self._leave(stem, why)
+        return Fate.RETAIN
 
     def _found(self, stem: str) -> Found:
         try:
             return found_in(self._spool.read_result(stem))
         except OSError:
             return Found.UNREADABLE
+
+    def _published(self, stem: str) -> Result:
+        """The result that was found to be one."""
+        try:
+            value = parse(decode_utf8(self._spool.read_result(stem) or b""))
+        except (OSError, JsonSyntaxError):
+            value = None  # it was one a moment ago
+        return value if isinstance(value, dict) else {}
 
     def _claim(self, stem: str) -> tuple[Claim, Marker | None]:
         try:
@@ -203,8 +235,11 @@ class ActionFiles:
         if isinstance(failure, FileExistsError) and self._found(stem) in (Found.TERMINAL, Found.OTHER):
             self._say.error(f"{stem}: another result appeared in its place; that one counts")
             return self._clear(stem)
-        self._say.error(f"{stem}: its result could not be published ({failure}); it is not carried out again")
-        return Fate.RETAIN
+        return self._retain(
+            stem,
+            f"its result could not be published ({failure}); it is not carried out again; make room for it in "
+            f"{self._spool.results}, and the next start sees to it",
+        )
 
     def _clear(self, stem: str) -> Fate:
         """Remove what is left beside, the request, and last the marker, by which this would be found again.
@@ -220,9 +255,8 @@ class ActionFiles:
             try:
                 remove()
             except OSError as error:
-                fate = Fate.RETAIN
-                self._say.error(
-                    f"{stem}: its {what} cannot be removed ({error}); it has its result, nothing is repeated"
+                fate = self._retain(
+                    stem, f"its {what} cannot be removed ({error}); it has its result, nothing is repeated"
                 )
         return fate
 

@@ -9,6 +9,8 @@ something waits for it.
 
 A result that only its own place refuses (a folder stands there) blocks nothing: its request is removed, because
 nothing may be done twice, and it is kept in memory and tried again in the same way.
+
+A request that cannot be answered at all is left alone, and said to be so until nothing of it is there any more.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Container
 
-from switchboard.common.clock import Timer
+from switchboard.common.clock import Clock, Timer
 from switchboard.delivery.desk import Desk
 from switchboard.triggers.admission import REQUEST_SUFFIX
 from switchboard.triggers.room import Room
-from switchboard.triggers.say import Problems, Reporter
+from switchboard.triggers.say import LeftAlone, Problems, Reporter
 from switchboard.triggers.spool import Spool
 
 FIRST_LOOK_MS = 250
@@ -30,6 +32,35 @@ ARRIVAL_LOOK_MS = 1_000
 
 MAX_KEPT = 64
 """Results kept, each a few hundred bytes; beyond that the oldest is given up."""
+
+
+class _Looks:
+    """When it is looked again: after a while, then twice as late each time."""
+
+    def __init__(self, clock: Clock, look: Callable[[], None]) -> None:
+        self._clock = clock
+        self._look = look
+        self._timer: Timer | None = None
+        self._delay = FIRST_LOOK_MS
+
+    @property
+    def expected(self) -> bool:
+        return self._timer is not None
+
+    def later(self) -> None:
+        self._cancel()
+        self._timer = self._clock.call_at(self._clock.now() + self._delay, self._look)
+        self._delay = min(self._delay * 2, LAST_LOOK_MS)
+
+    def end(self) -> None:
+        """Not any more; the next time it begins with a short while."""
+        self._cancel()
+        self._delay = FIRST_LOOK_MS
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class Outlet:
@@ -49,18 +80,19 @@ class Outlet:
         self._say = say
         self._resume = resume
         self._problems = problems
-        self._open = asyncio.Event()
-        self._open.set()
+        self._blocked = False
+        self._let_go = asyncio.Event()
+        """Nobody is to wait: results can be published, or the end is near."""
+        self._let_go.set()
         self._kept: dict[str, tuple[bytes, str]] = {}
-        self._unnameable: dict[str, None] = {}
-        self._timer: Timer | None = None
-        self._delay = FIRST_LOOK_MS
+        self._left = LeftAlone(problems, self._is_there)
+        self._looks = _Looks(desk.clock, self._look)
         self._looked_at = 0
 
     @property
     def blocked(self) -> bool:
         """Whether no result could be published at the last look."""
-        return not self._open.is_set()
+        return self._blocked
 
     # --- requests ---
 
@@ -77,24 +109,30 @@ class Outlet:
 
     def takes(self, name: str) -> bool:
         """Whether a request of that name can have a result; says so once when it cannot."""
+        self._left.look()
         if self._room.takes(name.removesuffix(REQUEST_SUFFIX)):
             return True
-        if name not in self._unnameable:
-            self._unnameable[name] = None
-            self._say.warning(f"{name!r} is left alone: {self._too_long()}")
-            self._tell_names()
+        if name not in self._left:
+            text = f"no result can be named after it, rename it to at most {self._room.longest_stem()} bytes and .json"
+            self._say.warning(f"{name!r} is left alone: {text}")
+            self._left.add(name, text)
         return False
+
+    def leave(self, stem: str, why: str) -> None:
+        """A request, or what is left of one, stays where it is: tell people so until it is gone. Logging is not done.
+
+        `why` says what is wrong with it and what helps.
+        """
+        self._left.add(f"{stem}{REQUEST_SUFFIX}", why)
 
     def gone(self, name: str) -> None:
         """That name stands for no request any more."""
-        if name in self._unnameable:
-            del self._unnameable[name]
-            self._tell_names()
+        self._left.look(name)
 
     def only(self, names: Container[str]) -> None:
         """No other names are there any more."""
-        for name in [name for name in self._unnameable if name not in names]:
-            self.gone(name)
+        for name in [name for name in self._left if name not in names]:
+            self._left.look(name)
 
     # --- results ---
 
@@ -116,8 +154,8 @@ class Outlet:
         """
         if self._desk.stop.requested or not self.is_stuck():
             return False
-        await self._open.wait()
-        return True
+        await self._let_go.wait()
+        return not (self.blocked and self._desk.stop.requested)
 
     def keep(self, stem: str, data: bytes, failure: OSError) -> None:
         """Keep a result that only its own place refuses."""
@@ -125,19 +163,19 @@ class Outlet:
         if len(self._kept) >= MAX_KEPT:
             self._lost(next(iter(self._kept)))
         self._kept[stem] = data, failure.strerror or str(failure)
-        if self._timer is None:
-            self._look_later()
+        if not self._looks.expected:
+            self._looks.later()
         self._tell_kept()
 
     def stop(self) -> None:
-        """The end is near: nobody waits any more."""
-        self._open.set()
+        """The end is near, and has been requested: nobody waits any more. What can be published by now still is."""
+        if self.blocked:
+            self._look()
+        self._let_go.set()
 
     def close(self) -> None:
         """Publish what is kept, if it can be done now; say what is lost otherwise. Harmless when repeated."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._looks.end()
         self._publish_kept()
         for stem in list(self._kept):
             self._lost(stem)
@@ -145,7 +183,9 @@ class Outlet:
     # --- looking again ---
 
     def _block(self, obstacle: str) -> None:
-        self._open.clear()
+        self._blocked = True
+        if not self._desk.stop.requested:
+            self._let_go.clear()
         self._looked_at = self._desk.clock.now()
         self._say.error(self._tell_obstacle(obstacle))
         self._look_later()
@@ -160,7 +200,8 @@ class Outlet:
         if obstacle is not None:
             self._tell_obstacle(obstacle)
         else:
-            self._open.set()
+            self._blocked = False
+            self._let_go.set()
             self._publish_kept()
         self._look_later()
         if was_blocked and not self.blocked:
@@ -169,14 +210,10 @@ class Outlet:
             self._resume()
 
     def _look_later(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if not self.blocked and not self._kept:
-            self._delay = FIRST_LOOK_MS
-            return
-        self._timer = self._desk.clock.call_at(self._desk.clock.now() + self._delay, self._look)
-        self._delay = min(self._delay * 2, LAST_LOOK_MS)
+        if self.blocked or self._kept:
+            self._looks.later()
+        else:
+            self._looks.end()
 
     def _obstacle(self) -> str | None:
         """What speaks against publishing anything, found out by writing a file."""
@@ -225,9 +262,6 @@ class Outlet:
             text = None
         self._problems.set("kept", text)
 
-    def _tell_names(self) -> None:
-        name = next(iter(self._unnameable), None)
-        self._problems.set("names", None if name is None else f"trigger {name!r} is left alone: {self._too_long()}")
-
-    def _too_long(self) -> str:
-        return f"no result can be named after it, rename it to at most {self._room.longest_stem()} bytes and .json"
+    def _is_there(self, name: str) -> bool:
+        """Whether a request, or the marker of one, stands under that name."""
+        return self._spool.has(name) or self._spool.has_marker(name.removesuffix(REQUEST_SUFFIX))

@@ -10,8 +10,11 @@ from typing import Literal, TypeAlias
 from switchboard.common.strict_json import JsonValue
 from switchboard.triggers.results import Result
 
-Step: TypeAlias = Literal["received", "waiting", "opening", "writing", "done"]
-"""How far a request is. Only versioned ones wait, open and write in steps of their own."""
+Step: TypeAlias = Literal["received", "waiting", "opening", "writing", "stopping", "done"]
+"""How far a request is. Only versioned ones wait, open, write and stop in steps of their own.
+
+`stopping`: the session was asked to end.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,18 @@ def _action(fields: dict[str, JsonValue]) -> str:
     return next((kind for kind in ("command", "chain", "key") if kind in fields), "")
 
 
+def _answered(result: Result) -> str:
+    """What a result shows to have been asked for, which a new session's shows in a field of its own."""
+    action = _action(result)
+    return "new" if action == "open" and "created" in result else action
+
+
 def done(name: str, result: Result, begun: Progress | None) -> Progress:
-    """The step of a request that has its result."""
+    """The step of a request that has its result. `begun`: None for one that an earlier host had taken up."""
     return Progress(
         name,
         "done",
-        "" if begun is None else begun.action,
+        _answered(result) if begun is None else begun.action,
         _text(result.get("sessionId")) or (None if begun is None else begun.session_id),
         result.get("ok") is True,
         _text(result.get("submitted")),

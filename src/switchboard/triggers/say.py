@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from switchboard.common.facts import Log
@@ -71,3 +71,41 @@ class Problems:
     def text(self) -> str | None:
         """All of them, with their remedies; None while all is well."""
         return "; ".join(self._texts.values()) or None
+
+
+class LeftAlone:
+    """The requests that stay where they are, by file name: the first is named to people, the others are counted.
+
+    `is_there`: whether anything of a request is left. It is asked when there is an occasion: nothing tells when what it
+    had in the folder of results is moved away.
+    """
+
+    def __init__(self, problems: Problems, is_there: Callable[[str], bool]) -> None:
+        self._problems = problems
+        self._is_there = is_there
+        self._why: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._why))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._why
+
+    def add(self, name: str, why: str) -> None:
+        """That one is left alone; `why` says what is wrong with it, and what helps."""
+        self._why[name] = why
+        self.look()
+
+    def look(self, name: str | None = None) -> None:
+        """Forget that one, and the one that is named to people, if nothing of them is there any more."""
+        if not self._why:
+            return
+        if name in self._why and not self._is_there(name):
+            del self._why[name]
+        while (first := next(iter(self._why), None)) is not None and not self._is_there(first):
+            del self._why[first]
+        if first is None:
+            self._problems.set("left", None)
+            return
+        others = f" (and {len(self._why) - 1} more)" if len(self._why) > 1 else ""
+        self._problems.set("left", f"trigger {first!r}{others} is left alone: {self._why[first]}")

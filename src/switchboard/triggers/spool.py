@@ -87,6 +87,10 @@ class Spool:
             for entry in entries:
                 yield entry.name
 
+    def has(self, name: str) -> bool:
+        """Whether anything stands under that name in the request folder, as far as that can be seen."""
+        return os.path.lexists(f"{self.folder}/{name}")
+
     def look(self, name: str) -> Look:
         """Inspect a request without following a link. Raises OSError."""
         return _look(os.lstat(f"{self.folder}/{name}"))
@@ -177,6 +181,10 @@ class Spool:
     def read_marker(self, stem: str) -> bytes | None:
         """What stands in the place of a marker; None: nothing, empty: no regular file. Raises OSError."""
         return self._read_published(f"{stem}{MARKER_SUFFIX}", MAX_MARKER_BYTES)
+
+    def has_marker(self, stem: str) -> bool:
+        """Whether anything stands in the place of a marker, as far as that can be seen."""
+        return os.path.lexists(f"{self.results}/{stem}{MARKER_SUFFIX}")
 
     def marker_stems(self) -> Iterator[str]:
         """The names that have a marker, in directory order. Raises OSError; a missing folder has none."""

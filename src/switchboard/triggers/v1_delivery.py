@@ -58,7 +58,7 @@ class Pin:
         """Why it is not that session any more; None while it is. One whose process was reaped is not."""
         target = self.target
         if not self._sessions.holds(target, target.key, self._generation):
-            return reasons.TARGET_CHANGED, None
+            return reasons.TARGET_CHANGED, self.left_over()
         writer = target.writer
         if self._writer is None:
             self._writer = writer
@@ -88,6 +88,21 @@ class Pin:
         """Whether the terminal itself is the one that was found, whoever owns the conversation in it."""
         target = self.target
         return self._sessions.find(target.key) is target and target.generation == self._generation
+
+    def left_over(self) -> str | None:
+        """What to say of a terminal that has outlived its CLI, None when it has not.
+
+        The shell that a CLI was started through may go on, and would carry out what is meant for the CLI. The session
+        counts as open for as long: a second one of that id would not be told from it.
+        """
+        target = self.target
+        if not self.in_place() or self._sessions.holds(target, target.key, self._generation):
+            return None
+        owner = "its CLI" if target.writer is None else f"its CLI (process {target.writer[0]})"
+        return (
+            f"{owner} has ended, and what it was started through still has the terminal; end that with Stop on a page, "
+            "then open the session again"
+        )
 
     def replaced(self) -> bool:
         """Whether another terminal has the session now."""
@@ -278,6 +293,12 @@ class _PinnedTarget:
     async def line(self) -> AsyncIterator[Line]:
         async with self._target.line() as line:
             yield _PinnedLine(line, self._pin, self._owner)
+
+    def unproven(self, text: bytes, since: int) -> None:
+        self._target.unproven(text, since)
+
+    def settled(self) -> None:
+        self._target.settled()
 
     def untaken(self, text: bytes, since: int) -> None:
         self._target.untaken(text, since)

@@ -42,7 +42,7 @@ class VersionedHandler:
         say: Reporter,
         outlet: Outlet,
     ) -> None:
-        self._files = ActionFiles(spool, desk.clock, say, outlet.opened_again)
+        self._files = ActionFiles(spool, desk.clock, say, outlet.opened_again, outlet.leave, teller.done)
         self._interrupted: set[str] | None = None
         self._admission = admission
         self._teller = teller

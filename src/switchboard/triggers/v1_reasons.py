@@ -1,8 +1,8 @@
-"""Every `reason` of a versioned request that is not delivery's own, in one place.
+"""Every `reason` of a versioned request, in one place.
 
-Callers compare these by equality, so a text is part of the contract. `delivery.reasons` has the texts about what could
-not be typed and why; a versioned result carries those unchanged. What is dynamic (a message of the system or of the
-parser) stands in `error` or `detail`, never here.
+Callers compare these by equality, so a text is part of the contract. `catalogue` has the contract's own; `of_delivery`
+names those of `delivery.reasons` (what could not be typed, and why) that a versioned result carries unchanged. What is
+dynamic (a message of the system or of the parser) stands in `error` or `detail`, not here.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ NO_DIRECTORY = "project directory does not exist"
 PROJECTS_UNAVAILABLE = "project lookup unavailable"
 CWD_UNKNOWN = delivery.CWD_UNKNOWN
 CWD_DIFFERS = delivery.CWD_DIFFERS
+NOT_RUNNING = delivery.NOT_RUNNING
+"""An open session's process, or its CLI, has ended."""
+EXITED = delivery.EXITED
+"""Its process ended while its text was to be delivered: also that of a session which never came up."""
 TARGET_CHANGED = delivery.TARGET_CHANGED
 WRITER_CHANGED = delivery.WRITER_CHANGED
 
@@ -135,4 +139,18 @@ def catalogue() -> MappingProxyType[str, str]:
     return MappingProxyType(texts)
 
 
+def of_delivery() -> MappingProxyType[str, str]:
+    """Return delivery's own texts that a versioned result can end with, by their names there, as `catalogue` does."""
+    texts = delivery.catalogue()
+    return MappingProxyType({name: texts[name] for name in _OF_DELIVERY})
+
+
+_OF_DELIVERY = (
+    # Nothing was typed.
+    *("stale", "KEYS_IN_TEXT", "BACKSLASH_AT_END", "EXITED_BEFORE_IDLE", "IDLE_TIMEOUT", "DEADLINE_PASSED"),
+    *("DIALOG_OPEN", "STARTING", "STILL_BUSY", "IDLE_TOO_BRIEF", "NEVER_IDLE"),
+    *("COMPOSER_UNSEEN", "composer_pending", "composer_recent"),
+    # Something was.
+    *("write_failed", "DIALOG_BEFORE_ENTER", "enter_withheld", "text_cut_short", "EXITED_BEFORE_COMPACTION"),
+)
 _PARAMETRISED = frozenset({"unsupported_field", "text_empty", "text_too_long", "text_controls"})

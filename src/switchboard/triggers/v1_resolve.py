@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from switchboard.clis.closed_sessions import ClosedSession
 from switchboard.clis.projects import Admitted
-from switchboard.delivery import reasons as delivery
 from switchboard.delivery.lifecycle import HostedTarget, Resume, Trouble
 from switchboard.store.sqlite import StoreError
 from switchboard.triggers import v1_reasons as reasons
@@ -72,9 +71,14 @@ def _open_here(work: Work, request: OpenResume | Stop) -> Pin | None:
         return None
     refuse_if(target_trouble(target.kind, sessions.background_job(request.session_id)))
     if not target.is_alive():
-        raise Refused(delivery.NOT_RUNNING)
+        raise Refused(reasons.NOT_RUNNING)
     refuse_if(cwd_trouble(request.expected_cwd, target.cwd))
-    return Pin(sessions, target, request.expected_cwd)
+    pin = Pin(sessions, target, request.expected_cwd)
+    left_over = pin.left_over()
+    # Ending a session without a last text asks for its state, and has its own word where there is none to be had.
+    if left_over is not None and not (isinstance(request, Stop) and request.before is None):
+        raise Refused(reasons.NOT_RUNNING, left_over)
+    return pin
 
 
 async def closed_session(work: Work, session_id: str) -> ClosedSession:

@@ -51,7 +51,6 @@ class StopAction:
         work.go_on()
         accounted = None
         if before is not None:
-            work.claim()
             note = Note(work, pin, before)
             unfinished = await note.run()
             if unfinished is not None:
@@ -65,14 +64,12 @@ class StopAction:
         work, settings, target = self._work, self._work.desk.settings, pin.target
         gate = StopGate(work.deadline.at, settings.quiet_ms, settings.settle_ms, accounted)
         guarded = _Pinned(gate, pin, noted=self._request.before is not None)
-        claimed = self._request.before is not None
         last = None
         while last is None:
             if (await self._wait(guarded, pin)).kind is Kind.EXITED:
                 return  # it has ended by itself, which is what was asked for
-            if not claimed:
+            if not work.claimed:
                 work.claim()
-                claimed = True
             work.go_on()
             # Nothing is awaited from here to the signal. None: somebody has typed, and the quiet is waited for anew.
             last = guarded.observe(pin.facts.value, work.now())
@@ -86,6 +83,7 @@ class StopAction:
             work.in_doubt = False
             raise Refused(reasons.STOP_FAILED, error=str(error)) from error
         work.note(Effect.STOP_REQUESTED)
+        work.tell("stopping")
         await self._see_it_end(stopping)
 
     async def _see_it_end(self, stopping: Stopping) -> None:
@@ -121,7 +119,9 @@ class Note:
         """Deliver the text and wait until its turn is proven over: None, or the result that says what is missing."""
         with self._target.transcript():
             typed = await self._delivery.run(Readiness.IDLE)
-            if typed.reason in (reasons.CLOSING, reasons.MARKER_NOT_SAVED):
+            if typed.reason == reasons.MARKER_NOT_SAVED:
+                raise Refused(typed.reason, error=self._delivery.detail)
+            if typed.reason == reasons.CLOSING:
                 raise Refused(typed.reason, self._delivery.detail, uncertain=typed.enter_written)
             if typed.failed:
                 return self._unfinished(self._delivery.detail)
@@ -209,7 +209,7 @@ class _Pinned:
         if reason in (reasons.WRITER_CHANGED, reasons.READINESS_UNAVAILABLE):
             return reasons.STATE_UNAVAILABLE, detail
         if reason == reasons.TARGET_CHANGED and pin.in_place():
-            return reasons.STATE_UNAVAILABLE, "the process that owned the conversation has ended"
+            return reasons.STATE_UNAVAILABLE, detail
         return trouble
 
 

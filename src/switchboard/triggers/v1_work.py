@@ -198,24 +198,38 @@ class Work:
 
     # --- the marker ---
 
+    @property
+    def claimed(self) -> bool:
+        """Whether the marker is written."""
+        return self._marker is not None
+
     def claim(self) -> None:
         """Write the marker: from here on the request is never begun again. Raises `Refused`, and then it is not."""
         self.go_on()
-        subject = self.subject
-        marker = Marker(self.stem, self.request.mode, self.session_id, self.deadline.at, subject.steps_total)
         try:
-            self._marker = ActionMarker.begin(self.bench.spool, marker, self.bench.say)
+            self._begin(self._unmarked())
         except MarkerNotSavedError as error:
             raise Refused(reasons.MARKER_NOT_SAVED, error=str(error)) from error
 
     def attempt(self) -> str | None:
-        """The first byte of the text is about to be written: None, or the system's message why it must not be."""
-        assert self._marker is not None
+        """The first byte of the text is about to be written: None, or the system's message why it must not be.
+
+        Where that is the first deed of all the marker begins with it, and so leaves no doubt about the time before.
+        """
         try:
-            self._marker.attempt()
+            if self._marker is None:
+                self._begin(self._unmarked().after(Effect.PROMPT_ATTEMPTED))
+            else:
+                self._marker.attempt()
         except MarkerNotSavedError as error:
             return str(error)
         return None
+
+    def _unmarked(self) -> Marker:
+        return Marker(self.stem, self.request.mode, self.session_id, self.deadline.at, self.subject.steps_total)
+
+    def _begin(self, marker: Marker) -> None:
+        self._marker = ActionMarker.begin(self.bench.spool, marker, self.bench.say)
 
     def note(self, effect: Effect, submitted: Submitted = Submitted.NO, enter_at: int | None = None) -> None:
         """A deed was done, and seen."""

@@ -109,6 +109,7 @@ class TriggerWatcher:
         self._admission.close()
         self._desk.stop.request()
         self._handler.close()
+        self._outlet.stop()
         for intake in self._intakes.values():
             intake.wake()
         if self._tasks:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.support.answering import answering_host
 
 from switchboard.cli.ls import main, table
@@ -114,6 +115,21 @@ async def test_nothing_to_list(data: Path, arguments: list[str], text: str, caps
     async with answering_host(data) as host:
         code, _ = await host.answers(main, arguments, ListSessions, Listing(1, []))
     assert (code, capsys.readouterr().out) == (0, text)
+
+
+@pytest.mark.parametrize("json_too", [False, True], ids=["for people", "for scripts"])
+async def test_a_conversation_that_ended_and_is_open_again_is_listed_once(
+    data: Path, json_too: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = replace(OPEN, id=OPEN.id.upper(), state="exited", status="exited", handle=1)
+    other = replace(EXITED, id="dd")
+    listed = Listing(1, [OPEN, ended, EXITED, other, replace(EXITED, handle=5)])
+    async with answering_host(data) as host:
+        code, _ = await host.answers(main, ["--json"] if json_too else [], ListSessions, listed)
+    printed = capsys.readouterr().out
+    assert code == 0
+    rows = json.loads(printed) if json_too else [{"id": line.split()[0]} for line in printed.splitlines()[1:]]
+    assert [row["id"] for row in rows] == [OPEN.id, "bb", "dd", "bb"]
 
 
 @pytest.mark.parametrize("number", ["-1", "10001", "x", "1.5"])

@@ -26,7 +26,7 @@ from switchboard.clis.profiles import (
 ID = "6f1d2a0e-0000-4000-8000-000000000001"
 ENV = {"HOME": "/home/ada"}
 PYTHON = "/usr/bin/python3.11"
-AGENT_COMMAND = [PYTHON, "-m", "switchboard.cli.main", "agent"]
+AGENT_COMMAND = [PYTHON, "-P", "-m", "switchboard.cli.main", "agent"]
 
 
 @pytest.mark.parametrize(

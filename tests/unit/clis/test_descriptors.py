@@ -47,7 +47,7 @@ def test_every_field_of_a_measured_descriptor() -> None:
     assert read() == Descriptor(
         pid=4711,
         session_id="6F1D2A0E-0000-4000-8000-000000000001",
-        status=CliStatus("waiting", 1_790_000_000_400, "permission prompt"),
+        status=CliStatus("waiting", 1_790_000_000_400, "permission prompt", "2.1.332"),
         proc_start="123456",
         pid_domain="linux:0123:pid:[4026531836]",
         kind="interactive",

@@ -68,6 +68,28 @@ async def test_what_a_killed_host_leaves(pieces: tuple[bytes, ...], left: dict[s
         assert journal(stand).left() == {}
 
 
+@pytest.mark.parametrize("end", ["killed meanwhile", "not taken", "seen"])
+async def test_a_text_in_the_box_or_in_doubt_has_its_enter(end: str) -> None:
+    """What a later host says of the request is what was written, whatever has become of it."""
+    with hosted() as stand:
+        stand.session.start()
+        with journal(stand).working(stand.session, "a.json"):
+            async with stand.session.line() as line:
+                writing = asyncio.create_task(line.write(b"text", yes))
+                await asyncio.sleep(0)
+                assert stand.terminal.typed(4) == b"text"
+                await stand.clock.run(_end(writing))
+                stand.session.unproven(b"text", 17)
+                await line.write(b"\r", yes)
+            if end == "not taken":
+                stand.session.untaken(b"text", 17)
+            elif end == "seen":
+                stand.session.settled()
+            with successor(stand) as adopted:
+                assert journal(adopted).left() == {"a.json": True}
+                assert adopted.session.interrupted == (None if end == "seen" else b"text")
+
+
 async def test_what_people_type_is_nobodys_request() -> None:
     with hosted() as stand:
         stand.session.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -349,6 +350,127 @@ async def test_a_pending_clear_is_not_proven_by_the_end_of_other_work() -> None:
     stage.when("\r", after=5000, status="idle")
     result = await stage.ask({"chain": [{"command": "/clear"}], "timeout_ms": 60_000})
     assert (result["error"], pending(stage)) == (reasons.NOT_CONFIRMED, 6)
+
+
+# --- while the effect is looked for: what a host that is killed then has to leave to the next one ---------------------
+
+
+def doubts(stage: Stage, *moments: int) -> dict[int, tuple[str, int] | None]:
+    """What is in doubt at these moments (ms after the start), filled in as they come; at 0: within the first Enter."""
+    found: dict[int, tuple[str, int] | None] = {}
+
+    def look(moment: int) -> None:
+        found[moment] = stage.terminal.in_doubt
+
+    for moment in moments:
+        if moment:
+            stage.at(moment, act=lambda moment=moment: look(moment))  # type: ignore[misc]  # bound now
+        else:
+            stage.when("\r", act=lambda: look(0))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("hello", True),
+        ("/compact", True),
+        ("/compact and more", True),
+        ("/clear", True),
+        ("/help", False),
+        ("!ls", False),
+        ("?", False),
+    ],
+)
+@pytest.mark.parametrize("word", ["idle", "busy", None], ids=["idle", "in a turn", "no status"])
+async def test_a_text_that_shows_itself_is_in_doubt_from_its_enter_on(
+    command: str, kept: bool, word: str | None
+) -> None:
+    stage = level() if word is None else idle()
+    if word == "busy":
+        stage.show(status="busy")
+    found = doubts(stage, 49, 0, 51, 500)
+    await stage.ask({"command": command, "timeout_ms": 10_000})
+    doubt = (command, stage.stamp(50)) if kept else None
+    assert found == {49: None, 0: doubt, 51: doubt, 500: doubt}
+    assert stage.terminal.in_doubt is None
+
+
+async def test_the_doubt_ends_with_the_proof() -> None:
+    stage = idle()
+    stage.when("\r", after=10, status="busy")
+    stage.when("\r", after=90, transcript=transcript((stage.stamp(60), "hello")))
+    found = doubts(stage, 130)
+    assert (await stage.ask({"command": "hello"}))["submitted"] == "confirmed"
+    assert found == {130: ("hello", stage.stamp(50))}
+    assert (stage.terminal.in_doubt, pending(stage)) == (None, 0)
+
+
+async def test_the_doubt_lasts_over_the_second_enter_and_dates_from_the_first() -> None:
+    stage = idle()
+    found = doubts(stage, 2100, 4000)
+    assert told(await stage.ask({"command": "hello"})) == ("assumed", None, 1)
+    assert found == dict.fromkeys((2100, 4000), ("hello", stage.stamp(50)))
+    assert (stage.terminal.in_doubt, pending(stage)) == (None, 5)
+
+
+@pytest.mark.parametrize(
+    ("effect", "left"),
+    [({"busy": True}, 0), ({"present": False}, 0), ({}, 5)],
+    ids=["it works, unproven", "it has ended", "nothing"],
+)
+async def test_the_doubt_ends_with_the_delivery(effect: dict[str, Any], left: int) -> None:
+    stage = idle(None)
+    if effect:
+        stage.when("\r", after=10, **effect)
+    await stage.ask({"command": "hello"})
+    assert (stage.terminal.in_doubt, pending(stage)) == (None, left)
+
+
+async def test_a_closing_host_decides_what_is_in_doubt() -> None:
+    stage = idle()
+    stage.when("\r", after=100, act=stage.desk.stop.request)
+    await stage.ask({"command": "hello"})
+    assert (stage.terminal.in_doubt, pending(stage)) == (None, 5)
+
+
+async def test_a_delivery_that_is_given_up_from_outside_leaves_a_draft() -> None:
+    stage = idle()
+    task = asyncio.create_task(stage.carry_out({"command": "hello"}))
+
+    def give_up() -> None:
+        task.cancel()
+
+    stage.when("\r", after=100, act=give_up)
+
+    async def until_given_up() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    await stage.clock.run(until_given_up())
+    assert (stage.terminal.in_doubt, pending(stage)) == (None, 5)
+
+
+async def test_an_enter_that_is_withheld_leaves_nothing_in_doubt_that_it_would_have_entered() -> None:
+    stage = idle()
+    stage.when("hello", after=10, status="waiting")
+    result = await stage.ask({"command": "hello", "timeout_ms": 5000})
+    assert result["enter_written"] is False
+    assert (stage.terminal.in_doubt, pending(stage)) == (None, 5)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+async def test_a_chains_step_stays_in_doubt_as_long_as_it_may_be_queued(shown: bool) -> None:
+    stage = idle()
+    stage.when("\r", after=100, status="busy")
+    stage.when("\r", after=20_000, status="idle")
+    if shown:
+        stage.when("\r", after=15_000, transcript=transcript((stage.stamp(14_000), "one")))
+    found = doubts(stage, 14_900)
+    result = await stage.ask({"chain": [{"command": "one"}], "timeout_ms": 60_000})
+    assert found == {14_900: ("one", stage.stamp(350))}
+    assert (result["submitted"], pending(stage)) == (("confirmed", 0) if shown else ("assumed", 3))
+    assert stage.terminal.in_doubt is None
 
 
 # --- the rule itself --------------------------------------------------------------------------------------------------

@@ -139,6 +139,21 @@ def test_a_text_that_was_not_taken_is_unsubmitted_until_the_transcript_shows_it(
     assert terminal.facts.value.composer.pending == 3
 
 
+def test_a_text_is_in_doubt_until_that_has_an_end(terminals: MemoryTerminals) -> None:
+    terminal = terminals.add("S")
+    terminal.unproven("n\u00e9".encode(), 100)
+    assert terminal.facts.value.composer is not None
+    assert (terminal.in_doubt, terminal.facts.value.composer.pending) == (("n\u00e9", 100), 0)
+    terminal.update(transcript=transcript((99, "n\u00e9")))
+    assert terminal.in_doubt is not None
+    terminal.update(transcript=transcript((100, "n\u00e9")))
+    assert terminal.in_doubt is None
+    for end in (terminal.settled, lambda: terminal.untaken(b"x", 100)):
+        terminal.unproven(b"x", 100)
+        end()
+        assert terminal.in_doubt is None
+
+
 def test_a_new_id_is_stamped(terminals: MemoryTerminals, clock: FakeClock) -> None:
     terminal = terminals.add("S")
     terminals.rekey("S", "T")

@@ -15,6 +15,7 @@ from tests.support.sessions import ID
 
 from switchboard.delivery.lifecycle import Create, PageRefused, Resume
 from switchboard.page import messages
+from switchboard.page.hub import LEAD_MS
 from switchboard.page.messages import Bye, Done, Focus, OpenSession, Ready, Role, SessionAction, SessionActionResult
 from switchboard.page.presence import RETURN_MS, START_MS
 from switchboard.triggers.lifecycle_port import Page as PageProtocol
@@ -181,6 +182,60 @@ async def test_only_the_page_with_the_role_is_asked(stage: Stage) -> None:
     assert second.messages(SessionAction) == []
     await stage.answers(first, stage.asked(first))
     await task
+
+
+@pytest.mark.parametrize("kind", ["reattach", "open"])
+async def test_a_hung_page_is_not_asked_when_another_answers(stage: Stage, kind: str) -> None:
+    """It is found out before anything was asked of it, so nothing is asked twice."""
+    hung, other = await stage.page(), await stage.page()
+    hung.alive = False
+    watch = Watch()
+    if kind == "open":
+        task: asyncio.Task[Any] = stage.open(RESUME, watch)
+    else:
+        task = stage.reattach(ID, stage.has())
+    await stage.clock.settle()
+    await stage.clock.advance(LEAD_MS)
+    action = stage.asked(other)
+    assert action.epoch == other.epoch
+    if kind == "open":
+        await stage.asks_to_open(other, action)
+    await stage.answers(other, action)
+    await task
+    assert hung.messages(SessionAction) == []
+    assert len(stage.spawns) == (1 if kind == "open" else 0)
+
+
+async def test_a_page_alone_is_asked_at_once_although_it_does_not_answer_pings(stage: Stage) -> None:
+    page = await stage.page()
+    page.alive = False
+    task = stage.reattach(ID, stage.has())
+    await stage.clock.settle()
+    await stage.answers(page, stage.asked(page))
+    await task
+    assert stage.clock.now() == START
+
+
+async def test_a_session_that_goes_while_a_page_is_looked_for(stage: Stage) -> None:
+    hung, other = await stage.page(), await stage.page()
+    hung.alive = False
+    session = stage.has()
+    task = stage.reattach(ID, session)
+    await stage.clock.settle()
+    stage.ends(session)
+    await stage.clock.advance(LEAD_MS)
+    assert await refused(task) == ("session target changed", "the session has gone", False)
+    assert other.messages(SessionAction) == []
+
+
+async def test_a_request_whose_time_ends_while_a_page_is_looked_for(stage: Stage) -> None:
+    hung, other = await stage.page(), await stage.page()
+    hung.alive = other.alive = False
+    task = stage.reattach(ID, stage.has(), LEAD_MS - 1)
+    await stage.clock.settle()
+    await stage.clock.advance(LEAD_MS - 1)
+    assert (await refused(task))[0] == "session action timed out"
+    assert (hung.messages(SessionAction), other.messages(SessionAction)) == ([], [])
 
 
 async def test_a_reattachment_opens_nothing(stage: Stage) -> None:
@@ -556,6 +611,7 @@ async def _talks_nonsense(stage: Stage, page: Page) -> None:
 
 
 async def _freezes(stage: Stage, page: Page) -> None:
+    page.alive = False
     await stage.clock.advance(31_000)
 
 

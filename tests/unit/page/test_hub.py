@@ -11,7 +11,7 @@ from tests.support.sessions import House, house, prints
 
 from switchboard.page import hub as module
 from switchboard.page import messages
-from switchboard.page.hub import MAX_PAGES, MAX_REQUESTS, PING_MS, PONG_MS, RECENT, PageHub
+from switchboard.page.hub import LEAD_MS, MAX_PAGES, MAX_REQUESTS, PING_MS, PONG_MS, RECENT, PageHub
 from switchboard.page.messages import (
     Address,
     Attach,
@@ -240,7 +240,7 @@ async def test_however_a_connection_ends_nothing_of_it_is_left(rig: Rig, how: st
         page.serving.result()
     assert rig.tasks(page) == []
     assert page.epoch not in rig.hub._pages
-    assert rig.hub._owners == {}
+    assert rig.hub._sizes._owners == {}
     assert rig.doings.cancelled == [Rename(2, session.handle, "x")]
     if how != "host closes":
         assert rig.hub._roles.renderer == other.epoch
@@ -410,6 +410,93 @@ async def test_a_pong_that_nobody_asked_for_is_nothing(rig: Rig) -> None:
     assert await rig.is_over(page), "an answer before the question is no sign of life"
 
 
+# --- a look before a page is asked ---------------------------------------------------------------------------------
+
+
+async def look(rig: Rig, within: int = PING_MS) -> asyncio.Task[None]:
+    task = asyncio.create_task(rig.broker.look(rig.clock.now() + within), name="look")
+    await rig.clock.settle()
+    return task
+
+
+async def test_a_leading_page_that_answers_keeps_the_role_at_once(rig: Rig) -> None:
+    first, second = await rig.page(), await rig.page()
+    task = await look(rig)
+    assert not task.done()
+    await first.says(Pong(1))
+    assert task.done()
+    assert (first.messages(Role), second.messages(Role)) == ([Role(True)], [])
+
+
+async def test_a_hung_page_is_passed_over_for_one_that_answers(rig: Rig) -> None:
+    """It stays connected, and comes last when it answers again; its own deadline goes on as ever."""
+    hung, silent, alive, later = [await rig.page() for _ in range(4)]
+    hung.hold()
+    task = await look(rig)
+    await alive.says(Pong(1))
+    await later.says(Pong(1))
+    await rig.clock.advance(LEAD_MS - 1)
+    assert not task.done()
+    await rig.clock.advance(1)
+    assert task.done()
+    assert (alive.messages(Role), silent.messages(Role), later.messages(Role)) == ([Role(True)], [], [])
+    hung.let_go()
+    await rig.clock.settle()
+    assert hung.messages(Role) == [Role(True), Role(False)]
+    await alive.goes()
+    assert later.last(Role) == Role(True)
+    await later.goes()
+    assert hung.last(Role) == Role(True)
+    assert not hung.serving.done()
+
+
+@pytest.mark.parametrize("within", [LEAD_MS, LEAD_MS - 1], ids=["in time", "by its deadline"])
+async def test_when_no_page_answers_the_role_stays(rig: Rig, within: int) -> None:
+    first, second = await rig.page(), await rig.page()
+    task = await look(rig, within)
+    await rig.clock.advance(within - 1)
+    assert not task.done()
+    await rig.clock.advance(1)
+    assert task.done()
+    assert (first.messages(Role), second.messages(Role)) == ([Role(True)], [])
+
+
+@pytest.mark.parametrize(
+    "others", [(), (("terminal", False),), (("command", True),)], ids=["none", "loading", "command"]
+)
+async def test_a_page_alone_is_not_asked(rig: Rig, others: tuple[tuple[str, bool], ...]) -> None:
+    page = await rig.page()
+    for kind, ready in others:
+        await rig.page(kind, ready=ready)
+    task = await look(rig)
+    assert task.done()
+    assert page.messages(Ping) == []
+
+
+async def test_a_leading_page_that_goes_during_the_look(rig: Rig) -> None:
+    first, second, third = await rig.page(), await rig.page(), await rig.page()
+    task = await look(rig)
+    await third.says(Pong(1))
+    await first.goes()
+    assert second.last(Role) == Role(True)
+    await rig.clock.advance(LEAD_MS)
+    assert task.done()
+    assert (second.last(Role), third.last(Role)) == (Role(False), Role(True))
+
+
+async def test_a_look_does_not_stand_in_for_a_ping(rig: Rig) -> None:
+    """Who answered it is asked again when its time has come, and who did not is given that ping's time."""
+    first, second = await rig.page(), await rig.page()
+    await rig.clock.advance(PING_MS - 1)
+    await look(rig)
+    await first.says(Pong(1))
+    await rig.clock.advance(1)
+    await second.says(Pong(2))
+    await rig.clock.advance(PONG_MS)
+    assert await rig.is_over(first)
+    assert not second.serving.done()
+
+
 # --- the renderer role --------------------------------------------------------------------------------------------
 
 
@@ -568,6 +655,41 @@ async def test_pages_are_told_that_the_page_with_the_size_has_gone(rig: Rig) -> 
     assert shows.last(Size) == Size(session.handle, 60, 20, owner=True)
 
 
+async def test_of_those_who_may_have_a_free_size_the_first_gets_it(rig: Rig) -> None:
+    """The program sees one new size; a person's use of a page decides over it as ever."""
+    session = await rig.opens()
+    owner, one, two = await rig.page(), await rig.page(), await rig.page()
+    for page in (owner, one, two):
+        await page.says(Attach(session.handle))
+    await owner.says(Focus(session.handle, 81, 21))
+    await owner.goes()
+    one.puts((False, messages.encode(Focus(session.handle, 60, 20, free=True))))
+    two.puts((False, messages.encode(Focus(session.handle, 50, 10, free=True))))
+    await rig.clock.settle()
+    assert rig.home.terminal(session).size() == (60, 20)
+    assert one.last(Size) == Size(session.handle, 60, 20, owner=True)
+    assert two.last(Size) == Size(session.handle, 60, 20, owner=False)
+    assert [said.columns for said in two.messages(Size)] == [81, 81, 60, 60], "it is answered, too"
+    await one.says(Focus(session.handle, 61, 20, free=True))
+    assert rig.home.terminal(session).size() == (61, 20), "whose it is already may change it"
+    await two.types(session.handle, b"x")
+    assert rig.home.terminal(session).size() == (50, 10), "the size that it said, although it did not get it"
+    await one.says(Focus(session.handle, 60, 20))
+    assert rig.home.terminal(session).size() == (60, 20)
+
+
+async def test_who_takes_a_free_size_has_not_looked(rig: Rig) -> None:
+    session = await rig.opens()
+    page = await rig.page()
+    await page.says(Attach(session.handle))
+    await prints(session, rig.home.terminal(session), b"\x1b]9;needs your approval\x07")
+    assert session.screen.activity.attention
+    await page.says(Focus(session.handle, 81, 21, free=True))
+    assert session.screen.activity.attention
+    await page.says(Focus(session.handle, 81, 21))
+    assert not session.screen.activity.attention
+
+
 async def test_a_page_that_answers_no_ping_lets_go_of_the_size(rig: Rig) -> None:
     session = await rig.opens()
     owner, shows = await rig.page(), await rig.page()
@@ -588,13 +710,13 @@ async def test_a_size_does_not_outlive_its_page_and_a_session_not_its_owner(rig:
         await page.says(Attach(session.handle), Focus(session.handle, *size))
     await one.says(Focus(second.handle, 60, 20))
     await two.goes()
-    assert rig.hub._owners == {second.handle: one.epoch}
+    assert rig.hub._sizes._owners == {second.handle: one.epoch}
     assert rig.home.terminal(session).size() == (81, 21), "until somebody types"
     await one.types(session.handle, b"x")
     assert rig.home.terminal(session).size() == (60, 20)
     rig.home.keeper.exits(session.handle)
     rig.home.registry.remove(session)
-    assert rig.hub._owners == {second.handle: one.epoch}
+    assert rig.hub._sizes._owners == {second.handle: one.epoch}
 
 
 async def test_a_look_ends_the_call_for_attention(rig: Rig) -> None:

@@ -222,6 +222,22 @@ async def test_at_rest_nothing_is_tried(tmp_path: Path, heard: Heard) -> None:
     assert folder.open == 0
 
 
+async def test_before_each_wait_it_is_told_why(tmp_path: Path, heard: Heard) -> None:
+    folder, missed = Folder(), []  # type: tuple[Folder, list[str]]
+    path = str(tmp_path / "host.sock")
+    work = connect_when_back(
+        path, heard, watcher=folder, clock=Instant(), missed=lambda error: missed.append(str(error))
+    )
+    waiting = asyncio.create_task(work, name="wait")
+    await settled()
+    assert missed == ["no host is running; start one with: switchboard up"]
+    folder.tell(Rescan())
+    await settled()
+    assert len(missed) == 2
+    waiting.cancel()
+    await asyncio.wait([waiting])
+
+
 async def test_back_when_the_socket_appears(tmp_path: Path, heard: Heard) -> None:
     folder = Folder()
     host = PageHost(str(tmp_path / "host.sock"))

@@ -36,7 +36,8 @@ FROM_PAGE: list[tuple[str, messages.PageMessage]] = [
     ('{"type":"attach","session":3,"from_seq":null}', messages.Attach(3)),
     ('{"type":"attach","session":3,"from_seq":9}', messages.Attach(3, 9)),
     ('{"type":"detach","session":3}', messages.Detach(3)),
-    ('{"type":"focus","session":3,"columns":80,"rows":24}', messages.Focus(3, 80, 24)),
+    ('{"type":"focus","session":3,"columns":80,"rows":24,"free":false}', messages.Focus(3, 80, 24)),
+    ('{"type":"focus","session":3,"columns":80,"rows":24,"free":true}', messages.Focus(3, 80, 24, free=True)),
     (
         (
             '{"type":"open","request":1,"mode":"fork","profile":"claude","session_id":"x","cwd":"/a","name":"n",'

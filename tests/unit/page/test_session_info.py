@@ -168,3 +168,18 @@ async def test_texts_of_a_row_only_show() -> None:
 async def test_the_kind_is_the_profiles(profile: str, kind: str) -> None:
     with hosted(profile) as stand:
         assert session_info(stand.session).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("published", "shown"),
+    [("2.1.332", "2.1.332"), (None, None), ("1\x1b[2J\n2", "1 [2J 2"), ("\u202e", None)],
+    ids=["a version", "none", "control characters", "nothing of it left"],
+)
+async def test_the_version_of_the_program_is_what_it_publishes(published: str | None, shown: str | None) -> None:
+    with hosted("claude") as stand:
+        stand.session.start()
+        assert session_info(stand.session).cli_version is None
+        stand.session.observed_status(CliStatus("idle", 5, cli_version=published))
+        assert session_info(stand.session).cli_version == shown
+        stand.session.observed_status(None)
+        assert session_info(stand.session).cli_version is None

@@ -62,6 +62,39 @@ def test_a_gone_conversation_stays_as_closed() -> None:
     assert catalog.find(1) is None
 
 
+ENDED = opened(1, state="exited", status="exited")
+AGAIN = opened(2, id="id-1")
+
+
+def test_the_ended_terminal_of_a_conversation_that_is_open_again_is_not_shown() -> None:
+    catalog = merged([ENDED, opened(3)]).changed(AGAIN)
+    assert shown(catalog) == [("jobs/shop", ["id-1", "ID-3"])]
+    assert [s.handle for s in catalog.with_terminal()] == [2, 3]
+    assert [s.handle for s in catalog.look_up("ID-1")] == [2]
+    assert [key_of(s) for s in catalog.gone(1).sessions] == [3, 2], "nor is it left as closed"
+    assert shown(merged([ENDED])) == [("jobs/shop", ["ID-1"])]
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "later", "found"),
+    [
+        pytest.param(1, [ENDED], [ENDED, AGAIN], 2, id="ended, and runs again"),
+        pytest.param(1, [opened(1)], [AGAIN], 2, id="runs in another terminal after a lost connection"),
+        pytest.param("id-1", [closed("ID-1")], [AGAIN], 2, id="closed, and opened"),
+        pytest.param(1, [ENDED], [ENDED, opened(2, id="id-1", state="exited")], 1, id="ended, and ended again"),
+        pytest.param(1, [opened(1)], [opened(1), AGAIN], 1, id="it runs where it did"),
+        pytest.param(1, [opened(1)], [opened(1, id="new"), AGAIN], 1, id="it goes on under another id"),
+        pytest.param(1, [opened(1)], [ENDED], 1, id="it ends"),
+        pytest.param(1, [ENDED], [ENDED, opened(2)], 1, id="another one opens"),
+        pytest.param(None, [ENDED], [ENDED, AGAIN], None, id="nothing"),
+    ],
+)
+def test_where_a_conversation_goes_on(
+    key: object, before: list[SessionInfo], later: list[SessionInfo], found: object
+) -> None:
+    assert merged(before).goes_on(key, merged(later)) == found  # type: ignore[arg-type]  # keys of a table
+
+
 def test_a_gone_shell_is_gone() -> None:
     assert merged([opened(1, kind="shell")]).gone(1) == Catalog()
 

@@ -541,6 +541,76 @@ def test_a_wanted_session_is_opened_once() -> None:
     assert page.hears(WELCOME, messages.Sessions([session(1)])) == []
 
 
+def test_a_refusal_that_passes_is_told_and_not_the_end() -> None:
+    page = Page(session(1), wanted="id-1")
+    assert page.hears(messages.Problem("64\x07 pages are connected", "passing")) == []
+    said = "the host does not take this page now: 64  pages are connected; trying again"
+    assert page.model.lost() == [Tell(said)]
+    assert page.model.notice == said
+    page.hears(WELCOME, messages.Sessions([session(1)]))
+    assert page.model.notice == "connected to the host again"
+    page.model.lost()
+    assert page.model.notice.startswith("the host has gone")
+
+
+@pytest.mark.parametrize("wanted", [None, "id-1"], ids=["in the list", "in a session"])
+def test_a_host_that_cannot_be_reached_is_told_of_with_the_remedy(wanted: str | None) -> None:
+    page = Page(session(1), wanted=wanted)
+    page.model.lost()
+    remedy = "end it with `kill 7` and start it again"
+    assert page.model.stuck(remedy) == ([] if wanted is None else [Tell(remedy)])
+    assert page.model.notice == remedy
+
+
+# --- a conversation that runs again in another terminal
+
+ENDED = session(1, "exited", state="exited")
+AGAIN = session(5, id="ID-1")
+
+
+def test_a_shown_session_that_ended_and_runs_again_is_shown_there() -> None:
+    page = Page(session(1), session(2), wanted="id-1")
+    page.hears(messages.SessionChanged(ENDED))
+    assert page.hears(messages.SessionChanged(AGAIN)) == [Show(5), Tell("name-5 runs again")]
+    assert (page.model.shown, page.model.selected) == (5, 5)
+    assert page.hears(messages.SessionGone(1)) == []
+    assert page.model.shown == 5
+    assert page.hears(messages.SessionChanged(replace(AGAIN, status="busy"))) == []
+
+
+def test_a_shown_session_that_this_page_resumed_for_a_trigger_is_shown_there() -> None:
+    """The answer may come before the news."""
+    page = Page(session(1), wanted="id-1")
+    page.hears(messages.SessionChanged(ENDED))
+    (asked,) = page.hears(messages.SessionAction("p", "epoch-1", "resume", "id-1", "id-1", None, 2**50))
+    assert isinstance(asked, Send)
+    assert isinstance(asked.message, OpenSession)
+    done = page.hears(Done(asked.message.request, True, session=AGAIN))
+    assert done[:2] == [Show(5), Tell("name-5 runs again")]
+    assert len(done) == 3
+    assert page.hears(messages.SessionChanged(AGAIN)) == []
+
+
+def test_in_the_list_the_selection_goes_along_and_nothing_is_shown() -> None:
+    page = Page(ENDED, session(2))
+    assert page.hears(messages.SessionChanged(AGAIN)) == []
+    assert (page.model.shown, page.model.selected) == (None, 5)
+
+
+def test_who_looks_at_another_session_stays_there() -> None:
+    page = Page(ENDED, session(2), wanted="id-2")
+    assert page.hears(messages.SessionChanged(AGAIN)) == []
+    assert (page.model.shown, page.model.selected) == (2, 2)
+
+
+@pytest.mark.parametrize("ended", [[ENDED], []], ids=["the connection was lost", "the host restarted"])
+def test_it_runs_again_after_a_break(ended: list[SessionInfo]) -> None:
+    page = Page(session(1), wanted="id-1")
+    page.hears(messages.SessionChanged(ENDED))
+    page.model.lost()
+    assert page.hears(WELCOME, messages.Sessions([*ended, AGAIN])) == [Show(5), Tell("name-5 runs again")]
+
+
 def test_the_host_refuses_this_page() -> None:
     assert Page().hears(messages.Problem("another\x07 version")) == [
         Leave(1, "the host refused this page: another  version")

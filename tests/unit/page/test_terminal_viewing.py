@@ -96,7 +96,7 @@ def test_output_of_an_earlier_attachment_is_not_written() -> None:
     ],
 )
 def test_where_it_goes_on(view: Viewing, from_seq: int | None) -> None:
-    assert again(view) == [Attach(1, from_seq), Focus(1, *SIZE)]
+    assert again(view) == [Attach(1, from_seq), Focus(1, *SIZE, free=True)]
 
 
 def test_without_a_gap_or_a_duplicate() -> None:
@@ -118,7 +118,7 @@ def test_a_screen_that_was_to_be_cleared_still_is_after_a_break() -> None:
     view.skip()
     view.output(1, 3, b"x" * 300_000)
     view.recover()
-    assert again(view) == [Attach(1, 300_003 - TAIL), Focus(1, *SIZE)]
+    assert again(view) == [Attach(1, 300_003 - TAIL), Focus(1, *SIZE, free=True)]
     first, _ = view.attached(attached(seq=300_003 - TAIL, live=300_003))
     assert CLEAR in first
 
@@ -205,7 +205,7 @@ def test_resync_clears_and_begins_at_a_good_place() -> None:
     view = viewing((0, b"abc\x1b[3"))
     assert view.resync(Resync(1, 5000, 4993)).endswith(CLEAR)
     assert view.output(1, 5000, b"1mx\r\nnew") == b"\nnew"
-    assert again(view) == [Attach(1, 5008), Focus(1, *SIZE)]
+    assert again(view) == [Attach(1, 5008), Focus(1, *SIZE, free=True)]
 
 
 @pytest.mark.parametrize("handle", [2, 3])
@@ -276,6 +276,20 @@ def test_a_person_takes_the_size_once() -> None:
 
 def test_the_owner_need_not_ask() -> None:
     assert viewing().typed(*SIZE) == []
+
+
+def test_a_free_size_is_this_terminals_once_the_host_says_so() -> None:
+    """Others may ask as well, and nobody has typed anywhere: until then it answers no queries."""
+    view = viewing()
+    view.sized(Size(1, 200, 50, owner=False, free=True))
+    assert view.freed(*SIZE) == [Focus(1, *SIZE, free=True)]
+    assert not view.owner
+    view.sized(Size(1, *SIZE, owner=True))
+    assert view.owner
+
+
+def test_with_no_session_shown_no_size_is_asked_for() -> None:
+    assert Viewing().freed(*SIZE) == []
 
 
 def test_the_size_of_another_session_does_not_matter() -> None:

@@ -77,6 +77,10 @@ class Owner:
         assert self.terminal is not None
         self.seen.append(("delivery", (text, bytes(self.terminal.written))))
 
+    def delivery_entered(self) -> None:
+        assert self.terminal is not None
+        self.seen.append(("entered", bytes(self.terminal.written)))
+
 
 def make(room: int = 10**9) -> tuple[Gate, Terminal, Owner, Composer]:
     terminal, owner, composer = Terminal(room), Owner(), Composer()
@@ -96,7 +100,7 @@ async def test_keystrokes_reach_the_model_before_the_terminal() -> None:
     assert composer.pending == 5
 
 
-async def test_a_delivery_is_recorded_before_its_first_byte_and_forgotten_after_its_enter() -> None:
+async def test_a_delivery_is_recorded_before_its_first_byte_and_told_of_after_its_enter() -> None:
     gate, terminal, owner, composer = make()
     async with gate.line() as line:
         await line.write(b"hel", yes)
@@ -106,7 +110,7 @@ async def test_a_delivery_is_recorded_before_its_first_byte_and_forgotten_after_
     assert owner.seen == [
         ("delivery", (b"hel", b"")),
         ("delivery", (b"hello", b"hel")),
-        ("delivery", (None, b"hello\r")),
+        ("entered", b"hello\r"),
     ]
     assert composer.pending == 0
 
@@ -124,6 +128,39 @@ async def test_keystrokes_between_first_byte_and_enter_are_held_and_come_after_i
         await line.write(b"\r", yes)
         assert terminal.written == b"1\x7f2\x7ftext\rab"
         assert composer.pending == 2
+
+
+async def test_of_the_enter_is_told_before_held_keystrokes_go_through() -> None:
+    gate, _, owner, _ = make()
+    async with gate.line() as line:
+        await line.write(b"text", yes)
+        gate.people(b"ab")
+        await line.write(b"\r", yes)
+    assert owner.seen[1:] == [("entered", b"text\r"), ("composer", (2, b"text\r"))]
+
+
+async def test_of_an_enter_by_itself_nothing_is_told() -> None:
+    gate, terminal, owner, _ = make()
+    async with gate.line() as line:
+        await line.write(b"text", yes)
+        await line.write(b"\r", yes)
+    owner.seen.clear()
+    async with gate.line() as line:
+        await line.write(b"\r", yes)
+    assert terminal.written == b"text\r\r"
+    assert owner.seen == []
+
+
+async def test_a_text_that_was_left_to_people_and_gets_its_enter_after_all_is_told_of() -> None:
+    gate, _, owner, composer = make()
+    async with gate.line() as line:
+        await line.write(b"text", yes)
+        line.release()
+        assert composer.pending == 4
+        owner.seen.clear()
+        await line.write(b"\r", yes)
+    # The Enter first: a later host must never find an empty box and nothing else.
+    assert owner.seen == [("entered", b"text\r"), ("composer", (0, b"text\r"))]
 
 
 async def test_text_without_enter_counts_as_unsubmitted_and_held_keys_follow() -> None:

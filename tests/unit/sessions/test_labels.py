@@ -21,7 +21,6 @@ def full() -> Label:
         past=["old"],
         columns=100,
         rows=30,
-        sandbox=True,
         writer=(12, "345"),
         composer={"pending": 3},
         title="✳ title",
@@ -30,7 +29,9 @@ def full() -> Label:
         modes_seq=99,
         delivery="hellö".encode(),
         delivery_at=5,
+        entered=True,
         opened_by="trigger",
+        sandbox=True,
         descriptors="/data/sandboxes/x/sessions",
     )
 
@@ -90,6 +91,7 @@ def test_what_is_no_label_is_none(data: bytes) -> None:
         ("delivery_at", "0"),
         ("sandbox", 0),
         ("descriptors", 0),
+        ("entered", 1),
         ("writer", ["x", "1"]),
         ("writer", [1, 2]),
         ("writer", [1]),

@@ -29,8 +29,8 @@ def plan(mode: Mode, profile: str, **environment: str) -> LaunchPlan:
         ("resume", "claude", ("claude", "--resume", ID)),
         ("restore", "claude", ("claude", "--resume", ID)),
         ("fork", "claude", ("claude", "--resume", ID, "--fork-session")),
-        ("new", "agent", ("/venv/python", "-m", "switchboard.cli.main", "agent", "--session-id", ID)),
-        ("resume", "agent", ("/venv/python", "-m", "switchboard.cli.main", "agent", "--resume", ID)),
+        ("new", "agent", ("/venv/python", "-P", "-m", "switchboard.cli.main", "agent", "--session-id", ID)),
+        ("resume", "agent", ("/venv/python", "-P", "-m", "switchboard.cli.main", "agent", "--resume", ID)),
         ("shell", "shell", ("/bin/zsh", "-l", "-i")),
     ],
 )

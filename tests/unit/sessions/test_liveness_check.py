@@ -460,3 +460,50 @@ async def test_the_loop_has_its_turns_and_the_deadline_counts(stage: Stage, monk
     finally:
         counting.cancel()
         await asyncio.gather(counting, return_exceptions=True)
+
+
+def job(stage: Stage, state: str) -> None:
+    path = stage.folder.parent / "jobs" / "j7" / "state.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"state": state, "sessionId": ID}))
+
+
+def with_jobs(stage: Stage) -> LivenessCheck:
+    sources = LivenessSources(
+        lambda: (str(stage.folder),),
+        stage.processes.door(),
+        stage.schedules,
+        stage.launches,
+        jobs=lambda: (str(stage.folder.parent / "jobs"),),
+    )
+    return LivenessCheck(sources, stage.watcher, stage.clock)
+
+
+async def test_a_conversation_on_its_way_into_the_background(stage: Stage) -> None:
+    """Its job is recorded some seconds before the process shows itself."""
+    job(stage, "starting")
+    look = with_jobs(stage)
+    for answer in (await stage.clock.run(look.check(ID, stage.clock.now() + 60_000)), look.check_now(ID)):
+        assert isinstance(answer, Background)
+        assert answer.job == "j7"
+    stage.schedules.track(ScheduledRun(ID, 1, "/w", 2))
+    assert isinstance(look.check_now(ID), Scheduled)
+
+
+async def test_a_living_process_is_named_before_a_recorded_job(stage: Stage) -> None:
+    job(stage, "working")
+    stage.processes.add(500, start="9000")
+    stage.write(500)
+    assert isinstance(with_jobs(stage).check_now(ID), LiveElsewhere)
+
+
+async def test_a_recorded_job_is_named_before_an_unresolved_descriptor(stage: Stage) -> None:
+    job(stage, "working")
+    stage.write(500)
+    assert isinstance(with_jobs(stage).check_now(ID), Background)
+
+
+async def test_a_job_in_an_unknown_state_leaves_it_unknown(stage: Stage) -> None:
+    job(stage, "resting")
+    assert isinstance(with_jobs(stage).check_now(ID), Unknown)
+    assert with_jobs(stage).check_now(OTHER) == NotLive()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import shutil
@@ -389,6 +390,38 @@ async def test_closing_leaves_what_waits_for_the_next_start(stage: Stage, disk: 
     async with stage.open():
         await stage.clock.advance(100)
     assert stage.typed == [b"hello"]
+
+
+@pytest.mark.parametrize("silent", [False, True], ids=["said beforehand", "found out"])
+async def test_closing_waits_for_no_room(stage: Stage, disk: FullDisk, silent: bool) -> None:
+    """A result that finds no room by then finds none within the grace: the next start answers it."""
+    disk.silent = silent
+    stage.env["SWITCHBOARD_SUBMIT_ENTER_DELAY_MS"] = "1000"
+    stage.folder.mkdir()
+    stage.watch(journal=Memory(stage))
+    stage.watcher.start()
+    stage.rename_in("a")
+    await stage.clock.advance(10)
+    disk.full = True
+    await stage.clock.advance(20_000)
+    said = len(stage.log.about("cannot be published"))
+    async with asyncio.timeout(10):
+        await stage.watcher.close(grace_s=3600)
+    assert stage.waiting() == ["a.json"]
+    assert len(stage.log.about("cannot be published")) == said, "what is known was said again"
+    assert stage.clock.next_timer == FOREVER
+
+
+async def test_closing_publishes_what_has_found_room_by_then(stage: Stage, disk: FullDisk) -> None:
+    disk.silent = True
+    stage.watcher.start()
+    disk.full = True
+    stage.rename_in("a")
+    await stage.clock.advance(20_000)
+    disk.full = False
+    async with asyncio.timeout(10):
+        await stage.watcher.close(grace_s=3600)
+    assert (stage.result("a")["ok"], stage.waiting()) == (True, [])
 
 
 async def test_a_delivery_that_is_cut_off_is_answered_by_the_next_start_too(

@@ -45,6 +45,13 @@ def works_for_a_second(house: House) -> None:
     house.open_here().turns(1000)
 
 
+def works_first(house: House) -> None:
+    session = house.open_here()
+    session.turns(1000)
+    session.show("busy")
+    house.at(2000, lambda: session.show("idle"))
+
+
 def never_takes_it(house: House) -> None:
     house.open_here().on_write = lambda _data: None
 
@@ -73,6 +80,7 @@ STORIES: dict[str, tuple[dict[str, Any], Callable[[House], None], list[str]]] = 
     "stop": (STOP, here, ["kill"]),
     "stop after the quiet window": (STOP, typed_a_moment_ago, ["kill"]),
     "stop with a note": (NOTE, works_for_a_second, ["text", "enter", "kill"]),
+    "stop with a note behind a turn": (NOTE, works_first, ["text", "enter", "kill"]),
     "stop whose note is not taken": ({**NOTE, "timeout_ms": 1200}, never_takes_it, ["text", "enter"]),
     "stop that is not confirmed": ({**STOP, "timeout_ms": 2000}, does_not_listen, ["kill"]),
     "stop refused": (STOP, busy, []),
@@ -90,8 +98,9 @@ POINTS = {
     "refused for its shape": 11,
     "stop": 32,
     "stop after the quiet window": 34,
-    "stop with a note": 62,
-    "stop whose note is not taken": 44,
+    "stop with a note": 57,
+    "stop with a note behind a turn": 60,
+    "stop whose note is not taken": 39,
     "stop that is not confirmed": 32,
     "stop refused": 15,
     "stop of a session that is not open": 15,

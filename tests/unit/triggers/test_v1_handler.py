@@ -12,8 +12,10 @@ import pytest
 from tests.support.lifecycle import CWD, ID, OTHER, House
 from tests.support.spool_stage import SpoolStage
 
+from switchboard.common.folder_watch import FolderEvent
 from switchboard.delivery.submission import Submitted
 from switchboard.triggers.markers import Effect, Marker, encode_marker
+from switchboard.triggers.spool import Spool
 from switchboard.triggers.v1_schema import Mode
 
 STEM = "0a1b2c3d-4e5f-6789-abcd-ef0123456789"
@@ -326,6 +328,114 @@ async def test_an_interrupted_action_is_answered_and_not_repeated(
     assert house.calls == []
     assert session.writes == []
     assert left(house) == [f"{STEM}.result.json"]
+    (told,) = house.told
+    action = {Mode.RESUME: "open", Mode.NEW: "new", Mode.STOP: "stop"}[mode]
+    assert (told.name, told.step, told.action, told.session_id, told.ok) == (STEM, "done", action, ID, False)
+    assert (told.outcome, told.reason, told.uncertain) == ("refused", "interrupted by restart", True)
+
+
+async def test_of_an_action_that_was_answered_and_not_cleared_away_the_end_is_told(house: House) -> None:
+    """The host that answered it may have been gone before it could tell any page."""
+    leave_marker(house, Mode.STOP, [Effect.STOP_REQUESTED])
+    content = {"version": 1, "action": "stop", "ok": True, "outcome": "closed", "reason": None, "sessionId": ID}
+    Path(house.spool.results, f"{STEM}.result.json").write_text(json.dumps(content))
+    async with house.watching():
+        await house.clock.advance(1000)
+    (told,) = house.told
+    assert (told.step, told.action, told.session_id, told.ok, told.outcome) == ("done", "stop", ID, True, "closed")
+
+
+async def test_an_end_is_not_told_before_there_is_a_result(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_spool: Spool, _stem: str, _data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    leave_marker(house, Mode.RESUME, [])
+    monkeypatch.setattr(Spool, "publish_new", full)
+    async with house.watching():
+        await house.clock.advance(1000)
+    assert house.told == []
+
+
+async def test_a_repetition_that_was_read_does_not_stay_under_way(house: House) -> None:
+    Path(house.spool.results, f"{STEM}.result.json").write_text('{"ok":false,"error":"not sent"}')
+    async with house.watching():
+        house.put(STEM, PROMPT)
+        await house.clock.advance(1000)
+    assert [(told.step, told.error) for told in house.told] == [("received", None), ("done", "not sent")]
+
+
+# --- what a person has to see to --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["result", "marker and result", "result that appears"])
+async def test_a_request_that_is_left_alone_is_told_of_until_it_is_gone(house: House, what: str) -> None:
+    house.open_here()
+    place = Path(house.spool.results, f"{STEM}.result.json")
+    marker = Path(house.spool.results, f"{STEM}.action.json")
+    if what != "result that appears":
+        place.mkdir()
+    if what == "marker and result":
+        leave_marker(house, Mode.RESUME, [])
+    async with house.watching() as watcher:
+        house.put(STEM, PROMPT)
+        await house.clock.advance(10)
+        if what == "result that appears":
+            place.mkdir()  # while its session is being waited for
+        await house.clock.advance(20_000)
+        assert watcher.problem is not None
+        assert house.problems == [watcher.problem]
+        assert STEM in watcher.problem
+        assert house.spool.results in watcher.problem, "it is not said where to look"
+        assert house.told[-1].ok is False or what == "result that appears"
+        # It stays so while anything of it is there, however often the folder is listed.
+        watcher._scan()
+        assert watcher.problem is not None
+        place.rmdir()
+        marker.unlink(missing_ok=True)
+        os.unlink(f"{house.spool.folder}/{STEM}.json")
+        await house.clock.settle()
+        watcher._on_event(FolderEvent(f"{STEM}.json", "gone", "moved"))
+        assert watcher.problem is None
+    assert house.problems[-1] is None
+
+
+async def test_what_was_left_without_a_request_is_told_of_until_its_marker_is_gone(house: House) -> None:
+    place = Path(house.spool.results, f"{STEM}.result.json")
+    place.mkdir()
+    leave_marker(house, Mode.RESUME, [])
+    async with house.watching() as watcher:
+        await house.clock.advance(1000)
+        watcher._scan()
+        assert STEM in (watcher.problem or "")
+        assert house.told[-1].ok is False
+        Path(house.spool.results, f"{STEM}.action.json").unlink()
+        house.put(SECOND, {**OPEN, "action": "fork"})  # whatever comes next
+        await house.until_result(SECOND)
+        assert watcher.problem is None
+
+
+async def test_of_many_that_are_left_alone_the_first_is_named_and_the_others_are_counted(house: House) -> None:
+    stems = [f"{number:08x}-4e5f-6789-abcd-ef0123456789" for number in range(3)]
+    for stem in stems:
+        Path(house.spool.results, f"{stem}.result.json").mkdir()
+    async with house.watching() as watcher:
+        for stem in stems:
+            house.put(stem, PROMPT)
+            await house.clock.advance(100)
+        assert stems[0] in (watcher.problem or "")
+        assert "2 more" in (watcher.problem or "")
+        os.unlink(f"{house.spool.folder}/{stems[0]}.json")
+        watcher._on_event(FolderEvent(f"{stems[0]}.json", "gone", "moved"))
+        assert stems[1] in (watcher.problem or "")
+        assert "1 more" in (watcher.problem or "")
+
+
+async def test_a_marker_that_cannot_be_removed_is_told_of(house: House) -> None:
+    Path(house.spool.results, f"{STEM}.action.json").mkdir()
+    async with house.watching() as watcher:
+        assert (await house.until_result(STEM))["reason"] == "interrupted by restart"
+        await house.clock.settle()
+        assert "marker cannot be removed" in (watcher.problem or "")
 
 
 async def test_a_result_with_everything_else_still_there_is_cleaned_up(house: House) -> None:

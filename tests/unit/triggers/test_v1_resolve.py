@@ -29,6 +29,7 @@ from switchboard.triggers.v1_work import Refused, Work
 WHERE = Where(77, "/w", 1, "/s/77.json")
 OPEN: dict[str, Any] = {"action": "open", "sessionId": ID}
 NEW: dict[str, Any] = {"action": "open", "new": {"project": CWD, "name": "n"}, "prompt": "hello"}
+NOTE: dict[str, Any] = {"action": "stop", "sessionId": ID, "before": "bye"}
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,11 @@ def dead_here(house: House) -> None:
     house.open_here().alive = False
 
 
+def left_over_here(house: House) -> None:
+    """What its CLI was started through has outlived it."""
+    house.open_here().owner_lives = False
+
+
 def remote_and_unreadable(house: House) -> None:
     house.closed()
     house.sessions.store_is_broken = True
@@ -127,6 +133,7 @@ ROWS = [
         body={**OPEN, "expectedCwd": CWD},
     ),
     Row("process of an open session is gone", dead_here, "target process not running"),
+    Row("CLI of an open session is gone, its terminal is not", left_over_here, "target process not running"),
     Row("unknown project", lambda house: house.projects.known.clear(), "unknown project", body=NEW),
     Row(
         "hidden project",
@@ -175,6 +182,29 @@ async def test_refused_before_anything_is_done(house: House, row: Row, prompt: s
     assert house.marker() is None
     # Refusing has not used the limiter up either.
     assert [house.bench.limiter.reserve(house.clock.now()) is not None for _ in range(4)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("body", [OPEN, {**OPEN, "prompt": "hello"}, NOTE], ids=["open", "prompt", "stop with a note"])
+async def test_of_a_terminal_that_outlives_its_cli_it_is_said_what_it_is_and_what_helps(
+    house: House, body: dict[str, Any]
+) -> None:
+    """Whatever is typed there would be carried out by a shell; and while it stands the session cannot be resumed."""
+    session = house.open_here()
+    session.owner_lives = False
+    house.closed()
+    result = await house.ask(body)
+    assert result["reason"] == "target process not running"
+    assert "process 4001" in result["detail"]
+    assert "Stop" in result["detail"], "nobody knows how to go on"
+    assert (session.writes, house.deeds(), house.marker()) == ([], [], None)
+    session.exit()
+    assert (await house.ask(OPEN))["resumed"] is True, "what was said to help does not"
+
+
+async def test_a_terminal_that_outlives_its_cli_comes_after_an_unexpected_directory(house: House) -> None:
+    house.open_here().owner_lives = False
+    result = await house.ask({**OPEN, "expectedCwd": "/srv/other"})
+    assert result["reason"] == "expectedCwd does not match this session's actual cwd"
 
 
 async def test_a_local_session_comes_before_a_remote_one_of_the_same_id(house: House) -> None:

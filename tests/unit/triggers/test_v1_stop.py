@@ -100,7 +100,19 @@ async def test_an_idle_session_is_stopped_once_by_the_shared_backend_and_closed_
     assert "uncertain" not in result
     assert "resumed" not in result
     assert house.calls == ["ready", "stop 1"]
+    assert house.steps == ["waiting", "stopping"]
     assert house.marker() is None
+
+
+async def test_that_it_stops_is_told_when_the_signal_is_out_and_not_before(house: House) -> None:
+    session = house.open_here()
+    session.type(TYPED_AND_DELETED)
+    task = house.begin(STOP)
+    await house.clock.advance(QUIET - 1)
+    assert house.steps == ["waiting"]
+    house.sessions.cannot_stop = StopError("no")
+    await house.clock.run(ends(task))
+    assert house.steps == ["waiting"], "it was told of a stop that nobody was asked for"
 
 
 async def test_the_marker_stands_before_the_signal_and_tells_of_it_afterwards(house: House) -> None:
@@ -408,6 +420,16 @@ async def test_a_session_that_changes_in_the_quiet_window_is_not_stopped(house: 
     if busy:
         session.update(busy=True)  # which session it is comes first
     await stays_running(house, session, await house.clock.run(ends(task)), reason)
+
+
+async def test_what_has_outlived_the_cli_is_not_stopped_and_it_is_said_what_helps(house: House) -> None:
+    """It is a shell, of which nothing is known: perhaps somebody works in it."""
+    session = house.open_here()
+    session.owner_lives = False
+    result = await house.ask(STOP)
+    assert "process 4001" in result["detail"]
+    assert "Stop" in result["detail"]
+    await stays_running(house, session, result, reasons.STATE_UNAVAILABLE)
 
 
 @pytest.mark.parametrize("name", CHANGES)

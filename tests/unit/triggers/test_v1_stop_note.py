@@ -93,7 +93,7 @@ async def test_one_text_its_turn_and_then_the_end(house: House) -> None:
     assert (result["wrote"], result["text_written"], result["enter_written"]) == (True, True, True)
     assert session.writes == PAIR
     assert house.calls[0] == "ready"
-    assert house.steps == ["waiting", "writing"]
+    assert house.steps == ["waiting", "writing", "stopping"]
 
 
 async def test_a_busy_target_is_waited_for_and_a_held_turn_prevents_the_end(house: House) -> None:
@@ -144,6 +144,18 @@ async def test_the_marker_tells_how_far_it_came(house: House) -> None:
     house.at(ENTER_AT + 1000 + SETTLE + 10, look)
     await house.ask(NOTE)
     assert phases == ["prompt-attempted", "text-written", "enter-written", "note-finished", "stop-requested"]
+
+
+async def test_there_is_no_marker_until_the_text_is_typed(house: House) -> None:
+    """Until then nothing is done: a host that ends while a turn is awaited leaves an untouched request."""
+    session = house.open_here()
+    session.show("busy")
+    task = house.begin(NOTE)
+    await house.clock.advance(5000)
+    assert house.marker() is None
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert (house.marker(), session.writes, kills(house)) == (None, [], [])
 
 
 async def test_a_blip_of_idle_ends_no_turn(house: House) -> None:
@@ -565,10 +577,10 @@ async def test_a_text_whose_marker_cannot_be_written_is_not_typed(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = house.open_here()
-    monkeypatch.setattr(house.spool, "update_marker", full)
+    monkeypatch.setattr(house.spool, "create_marker", full)
     result = await house.ask(NOTE)
     assert (result["reason"], result["wrote"], session.writes) == (reasons.MARKER_NOT_SAVED, False, [])
-    assert "No space left" in str(result["detail"])
+    assert "No space left" in str(result["error"])
     await nothing_later(house, session, result)
 
 

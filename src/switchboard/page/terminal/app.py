@@ -11,16 +11,15 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from switchboard.common.clock import Clock, Timer
-from switchboard.common.folder_watch import open_folder_watcher
 from switchboard.page import messages
 from switchboard.page.local_client import HostUnavailable
-from switchboard.page.local_connection import LocalConnection, connect, connect_when_back
+from switchboard.page.local_connection import LocalConnection
 from switchboard.page.messages import HostMessage, OpenSession, PageMessage
 from switchboard.page.terminal.commands import Do, Leave, Refuse, Send, Show, ShowList, Tell
 from switchboard.page.terminal.display import Display, Place
@@ -29,6 +28,7 @@ from switchboard.page.terminal.listing import Frame, page_rows, picture
 from switchboard.page.terminal.look import look_of
 from switchboard.page.terminal.model import Model, Where
 from switchboard.page.terminal.passing import Command, Passed, Passing, Who
+from switchboard.page.terminal.returning import Returning, Waiting
 from switchboard.page.terminal.screen import Picture
 from switchboard.page.terminal.tty import NotATerminal, Tty
 from switchboard.page.terminal.viewing import Viewing
@@ -52,16 +52,18 @@ async def run(
     env: Mapping[str, str],
     clock: Clock,
     version: str = "",
+    explain: Callable[[Exception], str] = str,
 ) -> int:
     """Show the host's sessions until the person leaves; return the exit code.
 
     `session_id`: begin with this session (an id, the start of one, or a name). `env` gives TERM, NO_COLOR, the locale,
-    HOME and PWD. What goes wrong is written to standard error in one line, with the terminal back as it was: no host,
-    no terminal, another version of the host (code 1); a signal (128 and its number).
+    HOME and PWD. `explain` says what to tell a person when the host cannot be reached. What goes wrong is written to
+    standard error in one line, with the terminal back as it was: no host, no terminal, another version of the host
+    (code 1); a signal (128 and its number).
     """
     if env.get("TERM", "") in {"", "dumb"}:
         return _fail(NEEDS_CURSOR.format(term=repr(env["TERM"]) if env.get("TERM") else "not set"))
-    app = App(socket_path, session_id, env, clock, version)
+    app = App(session_id, env, clock, lambda page: Returning(socket_path, version, page, clock, explain))
     try:
         terminal = Tty(stdin_fd, stdout_fd, app.on_input, app.on_drained)
         code, text = await app.run(terminal)
@@ -85,10 +87,16 @@ def _folder(env: Mapping[str, str]) -> str:
 
 
 class App:
-    """One run of the page. Listener of its connection."""
+    """One run of the page. Listener of its connection, and told when there is one again."""
 
-    def __init__(self, socket_path: str, session_id: str | None, env: Mapping[str, str], clock: Clock, version: str):
-        self._host = (socket_path, version)
+    def __init__(
+        self,
+        session_id: str | None,
+        env: Mapping[str, str],
+        clock: Clock,
+        returning: Callable[[Waiting], Returning],
+    ) -> None:
+        self._returning = returning(self)
         self._clock = clock
         self._model = Model(Where(_folder(env), env.get("HOME", "/")), session_id)
         self._viewing = Viewing()
@@ -96,14 +104,13 @@ class App:
         self._typing = (ListKeys(), Passing())
         self._hold: Timer | None = None
         self._connection: LocalConnection | None = None
-        self._reconnecting: asyncio.Task[None] | None = None
         self._drawing = False
         self._ended: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
 
     async def run(self, terminal: Tty) -> tuple[int, str]:
         """Return the exit code and what to say after the terminal is restored. Raises `HostUnavailable`."""
         self._tty = self._display.tty = terminal
-        self._connection = await connect(self._host[0], self, version=self._host[1])
+        self._connection = await self._returning.connect()
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._failed)
         try:
@@ -116,9 +123,7 @@ class App:
             loop.set_exception_handler(None)
             if self._hold is not None:
                 self._hold.cancel()
-            if self._reconnecting is not None:
-                self._reconnecting.cancel()
-                await asyncio.wait([self._reconnecting])
+            await self._returning.end()
             if self._connection is not None:
                 await self._connection.leave(self._clock)
 
@@ -135,8 +140,10 @@ class App:
             case messages.Size():
                 self._viewing.sized(message)
                 if message.free and message.session == self._viewing.handle:
-                    self._say(self._viewing.typed(*self._tty.size()))
+                    self._say(self._viewing.freed(*self._tty.size()))
             case _:
+                if isinstance(message, messages.Welcome):
+                    self._returning.refusals = 0
                 self._do(self._model.receive(message))
 
     def output(self, session: int, seq: int, data: bytes) -> None:
@@ -154,18 +161,21 @@ class App:
             self._do([Leave(1, reason)])
             return
         self._tty.read(True)
+        if self._model.link.refused:
+            self._returning.refusals += 1
         self._do(self._model.lost())
-        self._reconnecting = asyncio.create_task(self._reconnect(), name="watch: wait for the host")
+        self._returning.begin()
 
-    async def _reconnect(self) -> None:
-        watcher = open_folder_watcher()
-        path, version = self._host
-        try:
-            self._connection = await connect_when_back(path, self, watcher=watcher, clock=self._clock, version=version)
-        except OSError as error:
-            self._do([Leave(1, f"the host has gone, and its folder cannot be watched for its return: {error}")])
-        finally:
-            await watcher.aclose()
+    # --- the way back (`Waiting`)
+
+    def back(self, connection: LocalConnection) -> None:
+        self._connection = connection
+
+    def stuck(self, why: str) -> None:
+        self._do(self._model.stuck(why))
+
+    def given_up(self, error: OSError) -> None:
+        self._do([Leave(1, f"the host has gone, and its folder cannot be watched for its return: {error}")])
 
     # --- the terminal
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from switchboard.page.messages import SessionInfo
+from switchboard.page.session_row import each_once
 from switchboard.page.terminal.text import last_segments, plain
 
 SessionKey = int | str
@@ -65,6 +66,8 @@ class Catalog:
         others = tuple(s for s in self.sessions if s.handle != handle)
         if session is None or session.kind != "agent":
             return Catalog(others)
+        if any(s.handle is not None and s.id.lower() == session.id.lower() for s in others):
+            return Catalog(others)  # this was only an old terminal of it
         closed = closed_form(session, modified_at=session.status_since or session.modified_at)
         return Catalog((*(s for s in others if not _same_closed(s, session)), closed))
 
@@ -72,21 +75,30 @@ class Catalog:
         """Return the session with this key."""
         return next((s for s in self.sessions if key_of(s) == key), None)
 
+    def goes_on(self, key: SessionKey | None, later: Catalog) -> SessionKey | None:
+        """Return where, in a later catalog, to find the session with this key: where it runs, if it does."""
+        before, now = self.find(key), later.find(key)
+        known = now or before
+        if known is None or (now is not None and now.state == "open"):
+            return key
+        again = [s for s in later.sessions if s.state == "open" and s.id.lower() == known.id.lower()]
+        return key_of(again[-1]) if again else key
+
     def look_up(self, wanted: str) -> list[SessionInfo]:
         """Return what a person may mean by an id, the start of one, or a name. An exact match stands alone."""
-        wanted = wanted.lower()
+        wanted, sessions = wanted.lower(), each_once(self.sessions)
         for exact in (
-            [s for s in self.sessions if s.id.lower() == wanted],
-            [s for s in self.sessions if s.name is not None and s.name.lower() == wanted],
+            [s for s in sessions if s.id.lower() == wanted],
+            [s for s in sessions if s.name is not None and s.name.lower() == wanted],
         ):
             if exact:
                 return [next((s for s in exact if s.handle is not None), exact[0])] if len(exact) > 1 else exact
-        return [s for s in self.sessions if wanted and s.id.lower().startswith(wanted)]
+        return [s for s in sessions if wanted and s.id.lower().startswith(wanted)]
 
     def projects(self) -> tuple[Project, ...]:
         """Return the list as it is shown."""
         grouped: dict[str, list[SessionInfo]] = {}
-        for session in self.sessions:
+        for session in each_once(self.sessions):
             grouped.setdefault(session.project or session.cwd or "", []).append(session)
         found = [Project(path, tuple(sorted(group, key=_place))) for path, group in grouped.items()]
         return tuple(sorted(found, key=lambda project: project.sessions[0].handle is None))

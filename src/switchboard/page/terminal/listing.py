@@ -153,6 +153,9 @@ def _notes(session: SessionInfo) -> str:
     return f" · {' · '.join(notes)}" if notes else ""
 
 
+UNDER_WAY = {"received": "received", "waiting": "waits", "opening": "opens", "writing": "is typed", "stopping": "stops"}
+
+
 def _triggers(model: Model, frame: Frame) -> list[Row]:
     latest = model.triggers[-(3 if frame.rows >= LOW * 2 else 1) :]
     return [_trigger(model, trigger, frame) for trigger in latest]
@@ -167,7 +170,7 @@ def _trigger(model: Model, trigger: TriggerActivity, frame: Frame) -> Row:
     name = clip(plain(trigger.name.removesuffix(".json")), 20, look.ellipsis)
     style = Style.QUIET
     if trigger.step != "done":
-        outcome = {"received": "received", "waiting": "waits", "opening": "opens", "writing": "is typed"}[trigger.step]
+        outcome = UNDER_WAY[trigger.step]
     elif trigger.ok:
         outcome = f"done, submitted: {plain(trigger.submitted or 'no')}"
     else:

@@ -11,7 +11,7 @@ The page refuses to guess: with the connection gone, nothing that needs the host
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from switchboard.page import messages
@@ -24,6 +24,7 @@ from switchboard.page.terminal.catalog import Catalog, SessionKey, key_of, label
 from switchboard.page.terminal.commands import Do, Leave, Refuse, Send, Show, ShowList, Tell
 from switchboard.page.terminal.errands import Errand, Errands, ending, on_the_way, why
 from switchboard.page.terminal.keys import Key
+from switchboard.page.terminal.link import IN_DOUBT, Link
 from switchboard.page.terminal.text import absolute, plain
 
 KEPT_TRIGGERS = 20
@@ -33,16 +34,6 @@ MAX_PATH = 4096
 """Longest path the schema carries, in characters."""
 
 NOT_CONNECTED = "not connected to the host: nothing was done"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The connection as a person sees it. `listed`: the host has sent its list on this connection."""
-
-    connected: bool = False
-    listed: bool = False
-    renderer: bool = False
-    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +71,17 @@ class Model:
 
     def lost(self) -> list[Do]:
         """The host has gone. What was asked and not answered may or may not have been done."""
+        self.notice, briefly = self.link.lost()
         self.link = Link(version=self.link.version)
         self._actions.lost()
-        self.notice = "the host has gone; its sessions go on, and this page waits for it to come back"
         if self._errands.lost():
-            self.notice += " (what you asked last was not answered: check whether it was done)"
-        return [Tell("the host has gone; waiting for it to come back")] if self.shown is not None else []
+            self.notice += IN_DOUBT
+        return [Tell(briefly)] if self.shown is not None else []
+
+    def stuck(self, why: str) -> list[Do]:
+        """The host is there and cannot be reached."""
+        self.notice = plain(why)
+        return [Tell(self.notice)] if self.shown is not None else []
 
     def receive(self, message: HostMessage) -> list[Do]:
         """The host said something about sessions, requests or itself."""
@@ -110,7 +106,9 @@ class Model:
                 self.notice = plain(text)
                 return [Tell(self.notice) if level == "info" else Refuse(self.notice)]
             case messages.Role(renderer=renderer):
-                self.link = Link(self.link.connected, self.link.listed, renderer, self.link.version)
+                self.link = replace(self.link, renderer=renderer)
+            case messages.Problem(text=text, kind=messages.PASSING):
+                self.link = replace(self.link, refused=plain(text))
             case messages.Problem(text=text):
                 return [Leave(1, f"the host refused this page: {plain(text)}")]
             case _:
@@ -124,14 +122,14 @@ class Model:
                 return []
             return [*map(Send, said), *self._listed(messages.Sessions(message.sessions), catalog)]
         before, now = self.catalog.find(self.shown), catalog.find(self.shown)
-        self.catalog = catalog
-        first, self.link = not self.link.listed, Link(True, True, self.link.renderer, self.link.version)
+        moved = self._take(catalog)
+        first, self.link = not self.link.listed, replace(self.link, connected=True, listed=True)
         self._keep_selection(0)
         wanted, self._wanted = self._wanted, None
         if wanted is not None:
             return self._open_wanted(wanted)
-        if self.shown is None:
-            return []
+        if self.shown is None or moved:
+            return moved
         if now is None or (before is not None and before.pid != now.pid):
             return self._back("the session that was shown here is not there any more")
         return [Show(self.shown), Tell(self.notice)] if first else []
@@ -147,14 +145,22 @@ class Model:
 
     def _changed(self, session: SessionInfo) -> list[Do]:
         before = self.catalog.find(key_of(session))
-        selected_id = self.session.id.lower() if self.session else None
-        self.catalog = self.catalog.changed(session)
-        if self.catalog.find(self.selected) is None and selected_id == session.id.lower():
-            self.selected = key_of(session)  # the closed conversation that was selected is open now
+        moved = self._take(self.catalog.changed(session))
         ended = session.state == "exited" and (before is None or before.state == "open")
         if ended and session.handle == self.shown:
             return [Tell(f"{ending(session)} · Ctrl-] l goes to the list")]
-        return []
+        return moved
+
+    def _take(self, catalog: Catalog) -> list[Do]:
+        """Take a newer catalog. What is selected and what is shown go on where their conversations run."""
+        before, self.catalog = self.catalog, catalog
+        self.selected = before.goes_on(self.selected, catalog)
+        shown = before.goes_on(self.shown, catalog)
+        session = catalog.find(shown)
+        if shown == self.shown or session is None or session.handle is None:
+            return []
+        self.shown = session.handle
+        return [Show(session.handle), Tell(f"{label_of(session)} runs again")]
 
     def _gone(self, handle: int) -> list[Do]:
         session = self.catalog.find(handle)
@@ -170,9 +176,8 @@ class Model:
     def _done(self, done: Done) -> list[Do]:
         said = self._actions.opened(done)
         if said is not None:
-            if done.session is not None:
-                self._changed(done.session)
-            return [Send(one) for one in said]
+            moved = self._changed(done.session) if done.session is not None else []
+            return [*moved, *map(Send, said)]
         errand = self._errands.answered(done.request)
         match errand:
             case OpenSession() if done.ok:

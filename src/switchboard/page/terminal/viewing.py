@@ -116,7 +116,7 @@ class Viewing:
             self._anew(None)
         else:
             self._start(self._position)
-        return [self._attach(), Focus(self.handle, columns, rows)]
+        return [self._attach(), *self.freed(columns, rows)]
 
     # --- what the host says
 
@@ -190,6 +190,10 @@ class Viewing:
             return []
         self.owner = True
         return [Focus(self.handle, columns, rows)]
+
+    def freed(self, columns: int, rows: int) -> list[PageMessage]:
+        """No page's size may be in force: ask for this terminal's to be, unless another page's is by then."""
+        return [] if self.handle is None else [Focus(self.handle, columns, rows, free=True)]
 
     # --- the terminal
 

@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import mmap
 import zlib
+from collections.abc import Iterator
 
 MAGIC = 0x53574252494E4731  # "SWBRING1"
 HEADER_BYTES = 4096
+PIECE_BYTES = 256 * 1024
 LABEL_BYTES = 64 * 1024
 """Room of one label slot, its own header included."""
 
@@ -130,6 +132,14 @@ class Ring:
         start = min(max(seq, self.tail), self.head)
         count = min(limit, self.head - start)
         return start, b"".join(bytes(part) for part in self._parts(start, count))
+
+    def since(self, seq: int) -> Iterator[bytes]:
+        """Return what there is from `seq` on, as far as it is kept, in pieces of at most `PIECE_BYTES`."""
+        seq = max(seq, self.tail)
+        while seq < self.head:
+            start, data = self.read(seq, PIECE_BYTES)
+            yield data
+            seq = start + len(data)
 
     def _parts(self, seq: int, count: int) -> list[memoryview]:
         if count <= 0:
