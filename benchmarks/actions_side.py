@@ -100,6 +100,9 @@ class MemorySessions(MemoryTerminals):
             return False
         return found.writer is None or self._processes.is_same(*found.writer)
 
+    def proof(self, target: object) -> None:
+        return None  # none of them is sandboxed
+
     def remote(self, session_id: str) -> bool:
         raise NotImplementedError(session_id)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.agent_terminal import AgentTerminal
 
+from switchboard import __version__
 from switchboard.clis.descriptors import parse_descriptor
 from switchboard.clis.transcript_files import find_transcript, read_evidence, recorded_cwd
 from switchboard.common.facts import CliStatus, TurnEvidence
@@ -42,7 +43,7 @@ def test_descriptor(agent: AgentTerminal) -> None:
     assert parsed is not None
     assert agent.descriptor is not None
     assert (parsed.pid, parsed.session_id) == (agent.process.pid, agent.session_id)
-    assert parsed.status == CliStatus("idle", agent.descriptor["statusUpdatedAt"])
+    assert parsed.status == CliStatus("idle", agent.descriptor["statusUpdatedAt"], cli_version=__version__)
 
 
 def test_a_turn_opens_and_closes(agent: AgentTerminal) -> None:

@@ -164,7 +164,7 @@ def test_the_last_cleaning_up_is_not_interrupted_either(tour: Tour, monkeypatch:
 
 PROGRAM = """#!/bin/sh
 echo "$@" >> "$SWITCHBOARD_DATA_DIR.log"
-case "$3" in
+case "$4" in
     up) echo $UP; [ "$UP" = "Switchboard is ready" ] && exec sleep 600 ;;
     url) [ -n "$URL" ] && echo "$URL" ;;
     down) [ -n "$DOWN" ] && kill $(cat "$SWITCHBOARD_DATA_DIR.pid") ;;
@@ -173,7 +173,7 @@ esac
 
 
 class Machine:
-    """A host of the tour, whose `python -m switchboard.cli.main` is a small script."""
+    """A host of the tour, whose `python -P -m switchboard.cli.main` is a small script."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         program = root / "python"
@@ -187,7 +187,7 @@ class Machine:
 
     def ran(self) -> list[str]:
         """The subcommands that were run, with their arguments."""
-        return [line.removeprefix("-m switchboard.cli.main ") for line in self.log.read_text().splitlines()]
+        return [line.removeprefix("-P -m switchboard.cli.main ") for line in self.log.read_text().splitlines()]
 
     @property
     def log(self) -> Path:
