@@ -220,7 +220,7 @@ HELLO = frame(messages.encode(messages.Hello(messages.PROTOCOL, "terminal")))
         ("http", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "not a frame of this protocol"),
         ("no-hello", frame(b'{"type":"ready"}'), "the first message must be hello"),
         ("binary-first", frame(b"\1\0\0\0\1x", BINARY), "the first message must be hello"),
-        ("old-protocol", frame(b'{"type":"hello","protocol":0,"kind":"terminal"}'), "page protocol 1"),
+        ("old-protocol", frame(b'{"type":"hello","protocol":0,"kind":"terminal"}'), "page protocol 2"),
         ("not-json", HELLO + frame(b"{"), "not a message of this protocol"),
         ("not-utf8", HELLO + frame(b'{"type":"\xff"}'), "not a message of this protocol"),
         ("unknown-type", HELLO + frame(b'{"type":"format-disk"}'), "not a message of this protocol"),

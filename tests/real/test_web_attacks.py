@@ -451,7 +451,7 @@ async def test_a_message_of_100_mb_in_small_frames(victim: Victim) -> None:
         (frame(TEXT, b'{"type":"ready","more":1}'), 1001),
         (frame(TEXT, b"[" * 100_000), 1001),
         (frame(TEXT, b""), 1001),
-        (frame(TEXT, b'{"type":"hello","protocol":1,"kind":"browser"}'), 1001),
+        (frame(TEXT, b'{"type":"hello","protocol":2,"kind":"browser"}'), 1001),
         (frame(BINARY, b""), 1001),
         (frame(BINARY, b"\x02\0\0\0\x01evil"), 1001),
         (frame(BINARY, b"\x01\0\0\0\x01" + b"x" * (messages.MAX_INPUT + 1)), 1001),

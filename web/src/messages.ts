@@ -1,6 +1,6 @@
 // Generated from src/switchboard/page/messages.py by tools/generate_messages.py. Do not edit.
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 export const MAX_MESSAGE = 262144;
 export const MAX_INPUT = 65536;
 

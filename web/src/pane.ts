@@ -33,19 +33,22 @@ export function mountPane(app: App): Pane {
   app.store.subscribe((state) => {
     const single = app.prefs.view === "single";
     element.hidden = !single;
+    let moved: TerminalView | undefined;
     const session = single ? selectedSession(state) : null;
     const next = session?.handle != null ? app.deck.open(session as SessionInfo & { handle: number }) : undefined;
     if (single && next !== shown) {
       // Nobody has gone anywhere: the conversation that is looked at runs again, in another terminal.
-      const same = shown !== undefined && next !== undefined && before != null && session != null && sameConversation(before, session);
+      const same = next !== undefined && before != null && session != null && sameConversation(before, session);
       const keyboard = shown?.element.contains(document.activeElement) ?? false;
       setChildren(room, next ? [next.element] : []);
       shown = next;
       app.deck.onScreen(next ? [next.handle] : []);
       search.moved(same);
       if (!same) next?.use();
-      else if (keyboard) next?.term.focus();
-      if (same) next?.appear();
+      else {
+        if (keyboard) next?.focusQuietly();
+        moved = next;
+      }
     } else if (next && next.element.parentNode !== room) {
       setChildren(room, [next.element]); // back from the grid
       next.use();
@@ -57,6 +60,8 @@ export function mountPane(app: App): Pane {
     bar.hidden = !ended;
     if (ended && session) endedBar(app, bar, session);
     card.hidden = next !== undefined || !single;
+    // Last, when the room has its size. Nobody has used this page by that: the size is its own only if it is free.
+    moved?.free();
     // A button that goes must not leave the keyboard nowhere, nor give it to a program that nobody has turned to.
     if ([bar, card].some((part) => part.hidden && part.contains(document.activeElement))) element.closest("main")?.focus();
     const key = [session?.id, session?.state, session && isStarting(session), state.opening, state.problem?.reason, state.problem?.id, state.listed, state.link, state.sessions.length > 0].join("|");

@@ -65,6 +65,8 @@ export class TerminalView {
   private claimed = false;
   /** The page with the size has gone while nobody saw this one. */
   private offered = false;
+  /** The keyboard is brought here by the page, not by a person. */
+  private quiet = false;
   private readonly gone = new AbortController();
   /** What the key that is just being handled stands for: some keys look like answers. */
   private pressed: string | null = null;
@@ -92,7 +94,7 @@ export class TerminalView {
     this.term.attachCustomKeyEventHandler((event) => !around.appKey(event));
     this.term.textarea?.addEventListener("focus", () => {
       around.entered(handle);
-      if (this.mode === "fit" && document.hasFocus()) this.take();
+      if (this.mode === "fit" && document.hasFocus() && !this.quiet) this.take();
     });
     this.holder.addEventListener("pointerdown", () => {
       if (!this.owner && this.mode === "fit") this.take();
@@ -139,13 +141,13 @@ export class TerminalView {
   }
 
   /** No page's size is in force: whoever shows the session may have it, and answers its programs. */
-  private free(): void {
+  free(): void {
     this.offered = this.mode === "fit" && document.visibilityState !== "visible";
     if (this.mode === "fit" && !this.offered) this.appear();
   }
 
   /** It is on screen, although nobody has chosen it just now: if the size is free, it is this page's. */
-  appear(): void {
+  private appear(): void {
     if (this.owner) return;
     if (this.wants === "nothing") this.wants = "free";
     this.settle();
@@ -215,6 +217,13 @@ export class TerminalView {
   use(): void {
     if (this.replaying || !this.attachedNow || this.asked) this.wants = "use";
     else this.take();
+  }
+
+  /** The keyboard goes on in this terminal, which has come in the place of the one that had it. */
+  focusQuietly(): void {
+    this.quiet = true;
+    this.term.focus();
+    this.quiet = false;
   }
 
   private enter(): void {

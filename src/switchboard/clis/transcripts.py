@@ -228,9 +228,10 @@ def prompt_matches(text: str, command: str) -> bool:
     return typed.startswith("/") and _command_name(recorded) == _BLANK.split(typed, maxsplit=1)[0]
 
 
-def prompt_ends_with(text: str, command: str) -> bool:
-    """Tell whether `command` was typed behind other text, and both were entered as the recorded prompt."""
-    return _as_recorded(text).endswith(_as_recorded(command))
+def prompt_contains(text: str, command: str) -> bool:
+    """Tell whether `command` was entered together with text before or behind it, as one recorded prompt."""
+    recorded, typed = _as_recorded(text), _as_recorded(command)
+    return recorded.startswith(typed) or recorded.endswith(typed)
 
 
 def is_prompt(command: str) -> bool:

@@ -6,7 +6,7 @@ from switchboard.clis.transcripts import (
     is_clear_command,
     is_compact_command,
     is_prompt,
-    prompt_ends_with,
+    prompt_contains,
     prompt_matches,
 )
 from switchboard.common.facts import CliStatus, CompactBoundary, ComposerView, Facts, PromptEntry
@@ -94,11 +94,11 @@ def _at_rest(facts: Facts) -> bool:
 
 
 def _joined(facts: Facts, command: str, enter_at: int) -> bool:
-    """The command went out behind text that stood in the box already: one prompt, new since the Enter, ends with it."""
+    """The command was entered together with other text of the box: one prompt, new since the Enter, contains it."""
     prompts = () if facts.transcript is None else facts.transcript.prompts
     known = {prompt.text for prompt in prompts if prompt.at < enter_at}
     return any(
-        prompt.at >= enter_at and prompt.text not in known and prompt_ends_with(prompt.text, command)
+        prompt.at >= enter_at and prompt.text not in known and prompt_contains(prompt.text, command)
         for prompt in prompts
     )
 

@@ -38,7 +38,7 @@ from switchboard.page.session_row import SessionInfo as SessionInfo
 from switchboard.page.wire_types import Columns, Handle, Path, Permit, RequestId, Rows, SessionKey, well_formed
 from switchboard.page.wire_types import Message as _Message
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of this schema. A page with another one is told so and closed."""
 
 MAX_MESSAGE = 256 * 1024

@@ -18,6 +18,9 @@ READ_ONLY = ("/usr", "/etc")
 BESIDE_USR = ("/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
 """Links into `/usr` on most machines, directories of their own on some."""
 
+KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+"""What root may write without any capability, and what acts on the whole machine. Bubblewrap covers some of it only."""
+
 RESOLVER = ("resolv.conf", "hosts", "nsswitch.conf", "host.conf", "gai.conf")
 """Files in `/etc` by which names are resolved; often links to what a service writes."""
 
@@ -26,6 +29,9 @@ def add_system(table: Table, files: PlanFiles, request: SandboxRequest) -> None:
     """Add what every sandbox has."""
     table.add(Mount("dev", "/dev"))
     table.add(Mount("proc", "/proc"))
+    for path in KERNEL:
+        if files.look(path) is not None:
+            table.add(Mount("ro", path, path))
     table.add(Mount("tmpfs", "/tmp"))  # noqa: S108 -- a mount of its own
     table.add(Mount("dir", "/var"))
     for path in READ_ONLY:

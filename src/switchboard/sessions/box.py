@@ -31,6 +31,10 @@ class Box:
         self._swallowed: Composer | None = None
         """The model in which the Enter was swallowed; None: no text is in doubt."""
         self._announced: tuple[bytes, int] | None = None
+        self._enter_typed = False
+        """A person has pressed Enter during the doubt, which can be swallowed as well: it proves no empty box."""
+        self._emptied: bytes | None = None
+        """The text in doubt that a person has cleared, whether it was taken or not."""
 
     def take_up(self, now: int) -> None:
         """Continue what an earlier host knew."""
@@ -55,6 +59,7 @@ class Box:
         self._model.feed(data, now)
         if self._swallowed is not None:
             self._swallowed.feed(data, now)
+            self._enter_typed = self._enter_typed or b"\r" in data or b"\n" in data
 
     def clear(self) -> None:
         """The box is known to be empty: what stood in it was submitted."""
@@ -66,6 +71,7 @@ class Box:
         if self._swallowed is not None:
             label.composer = self._model.snapshot()
             if self._swallowed.pending <= self._model.pending:  # a person has emptied the box, whatever stood in it
+                self._emptied = None if self._enter_typed else label.delivery
                 self.settle()
             return True
         if self.view() == before and label.delivery is not None:
@@ -87,12 +93,15 @@ class Box:
             return
         if self._swallowed is not None or self._label.delivery is None:
             self._label.delivery_at = now
-        self._swallowed = self._announced = None
+        self._swallowed = self._announced = self._emptied = None
         self._label.delivery, self._label.entered = text, False
 
     def announce(self, text: bytes, since: int) -> None:
-        """The Enter of this text goes out next, and from then on the text is in doubt."""
-        self._announced = text, since
+        """The Enter of this text goes out next, and from then on the text is in doubt.
+
+        A second Enter, after a person has cleared the text, puts nothing in doubt.
+        """
+        self._announced = None if self._emptied == text else (text, since)
 
     def entered(self, now: int) -> None:
         """The Enter of what was typed is out. A text that was not announced is nobody's business from here on."""
@@ -103,6 +112,7 @@ class Box:
         label = self._label
         label.delivery, label.delivery_at = announced
         label.entered = True
+        self._enter_typed, self._emptied = False, None
         label.composer = self._model.snapshot()
         self._swallowed = Composer(self._rule)
         self._swallowed.restore(label.composer)
@@ -120,8 +130,13 @@ class Box:
         """As far as is known the text is in the box, `since` its Enter. False: only a person can end that.
 
         So it is when it joins a draft, which is not gone when the transcript shows this text.
+
+        What a person has cleared meanwhile is not added again.
         """
         self.settle()
+        if self._emptied == text:
+            self._emptied = None
+            return False
         apart = not self._model.pending or self._label.delivery is not None
         if apart:
             self._label.delivery, self._label.delivery_at, self._label.entered = text, since, True

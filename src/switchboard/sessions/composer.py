@@ -27,8 +27,8 @@ What the model does not see or gets wrong is part of the contract:
 - Ctrl+U clears all here and one line in the agent: the number may be too low after it;
 - pieces that the agent finds in one read, although they came one by one, count as they came;
 - the mouse wheel on the alternate screen sends Up, which counts as recalled history;
-- Escape and a key within `ESCAPE_MS` read as Alt with that key, as in every CLI: a character then does not count, and
-  Enter does not clear. A CLI that was away for longer sees Alt where the model saw two keys.
+- Escape and a key within `ESCAPE_MS` (a letter: `ESCAPE_LETTER_MS`) read as Alt with that key, as in every CLI: a
+  letter then does not count, and Enter does not clear. A CLI that was away for longer takes two keys for one.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ ESCAPE_MS: Final = 100
 """How long a lone ESC waits for the rest of a sequence. Terminals send a sequence whole, and a line that cuts it in two
 brings the rest within a few milliseconds; vim and readline wait 50 to 500 ms, and nobody presses Enter so soon after
 Escape."""
+
+ESCAPE_LETTER_MS: Final = 25
+"""A letter after a lone ESC counts as text from here on: some CLIs wait less than `ESCAPE_MS`; doubt is occupied."""
 
 PLACEHOLDER: Final = "\ufffc"
 """Stands for input whose text is not known: recalled history, a pasted image, an endless escape sequence."""
@@ -109,6 +112,7 @@ _NOT_TYPED = re.compile(
     rf"\x1b\[200~(?s:.*?)(?:\x1b\[201~|\Z)|{_CSI.pattern}|{_SS3.pattern}|{_STRING.pattern}"
     r"|\x1b(?!\x1b)(?s:.)|[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]"
 )
+_INTRODUCERS = "[O]P"  # behind ESC they begin a sequence, which may be cut again
 _LINE_BREAKS = re.compile(r"[\r\n]+")
 
 _CONTROLS = {
@@ -237,7 +241,8 @@ class Composer:
     def _escape_is_over(self, text: str, now: int) -> bool:
         """Whether the lone ESC that `text` begins with was a key, and what follows it stands for itself."""
         # The ESC has moved the clock, and nothing has since. Of a clock that was set back nobody knows how far.
-        in_time = 0 <= now - self._last_input_at < ESCAPE_MS
+        letter = _TEXT.match(text, 1) and text[1] not in _INTRODUCERS
+        in_time = 0 <= now - self._last_input_at < (ESCAPE_LETTER_MS if letter else ESCAPE_MS)
         return not (in_time or self._in_paste or _CSI.match(text) or _STRING.match(text))
 
     def _is_pasted(self, text: str, now: int) -> bool:

@@ -60,7 +60,8 @@ def check_sandbox(profile: CliProfile, platform: str) -> None:
 def sandbox_command(profile: CliProfile, python: str) -> tuple[str, ...]:
     """Return what stands in place of the CLI's program; the CLI's arguments follow. `python`: this installation's."""
     assert profile.starts.sandbox is not None
-    return (python, "-P", "-m", "switchboard.sandbox", "--cli", profile.starts.sandbox, "--")
+    # Without PYTHONPATH and the like (-E), whose empty element would be the session's directory, and without that (-P).
+    return (python, "-E", "-P", "-m", "switchboard.sandbox", "--cli", profile.starts.sandbox, "--")
 
 
 def binds(folders: Iterable[str], exists: Callable[[str], bool]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -110,9 +110,10 @@ async def test_the_second_enter_submits_it() -> None:
     assert pending(stage) == 0
 
 
-async def test_what_went_out_behind_something_else_is_not_in_the_box_and_not_proven() -> None:
+@pytest.mark.parametrize("prompt", ["a draft nobody saw. hello", "hellomine", "hello\nsecond line"])
+async def test_what_was_entered_with_something_else_is_not_in_the_box_and_not_proven(prompt: str) -> None:
     stage = idle()
-    stage.when("\r", after=10, status="busy", transcript=transcript((stage.stamp(60), "a draft nobody saw. hello")))
+    stage.when("\r", after=10, status="busy", transcript=transcript((stage.stamp(60), prompt)))
     assert told(await stage.ask({"command": "hello"}))[0] == "assumed"
     assert pending(stage) == 0
 

@@ -89,8 +89,8 @@ async def test_every_kind_of_start(rig: Rig, profile: str, how: str) -> None:
     assert done.session is not None
     assert done.session.sandbox is True
     (spawn,) = rig.home.keeper.spawned
-    assert spawn.argv[:7] == (sys.executable, "-P", "-m", "switchboard.sandbox", "--cli", profile, "--")
-    assert spawn.argv[7:9] == ("--session-id" if how.endswith("new") else "--resume", ID)
+    assert spawn.argv[:8] == (sys.executable, "-E", "-P", "-m", "switchboard.sandbox", "--cli", profile, "--")
+    assert spawn.argv[8:10] == ("--session-id" if how.endswith("new") else "--resume", ID)
     assert spawn.cwd == str(rig.project)
     (session,) = rig.registry
     (folder,) = folders(rig)
@@ -210,7 +210,7 @@ async def test_shell_and_prefix_stay_outside(rig: Rig) -> None:
     await rig.session(session_id=ID)
     (spawn,) = rig.home.keeper.spawned
     assert spawn.argv[:4] == (rig.environment["SHELL"], "-l", "-i", "-c")
-    command = f"env A=b {sys.executable} -P -m switchboard.sandbox --cli claude -- --session-id {ID}"
+    command = f"env A=b {sys.executable} -E -P -m switchboard.sandbox --cli claude -- --session-id {ID}"
     assert spawn.argv[4] == f"cd {rig.project} && {command}"
 
 

@@ -117,7 +117,7 @@ async def test_a_page_is_welcomed_and_told_the_sessions(rig: Rig) -> None:
     info = SessionInfo("x", "closed", "claude", "closed")
     rig.doings.sessions = lambda: [info]
     page = await rig.page(ready=False)
-    assert page.sent == [Welcome(1, "9.9", "epoch-0", 4242), Sessions([info])]
+    assert page.sent == [Welcome(messages.PROTOCOL, "9.9", "epoch-0", 4242), Sessions([info])]
     assert rig.doings.listings == [50]
 
 
@@ -130,7 +130,7 @@ async def test_a_command_is_welcomed_and_told_nothing_else(rig: Rig) -> None:
     rig.home.keeper.exits(session.handle)
     rig.home.registry.remove(session)
     await rig.clock.settle()
-    assert page.sent == [Welcome(1, "9.9", "epoch-0", 4242)]
+    assert page.sent == [Welcome(messages.PROTOCOL, "9.9", "epoch-0", 4242)]
     assert rig.doings.listings == []
 
 
@@ -151,9 +151,9 @@ async def test_what_happens_while_the_list_is_made_is_not_lost(rig: Rig) -> None
         ((True, messages.encode_input(1, b"x")), "the first message must be hello"),
         ((False, b"{"), "not a message of this protocol: Input data was truncated"),
         (
-            (False, b'{"type":"hello","protocol":2,"kind":"terminal"}'),
+            (False, b'{"type":"hello","protocol":3,"kind":"terminal"}'),
             (
-                "this host speaks page protocol 1, you speak 2: use the same version of Switchboard for both "
+                "this host speaks page protocol 2, you speak 3: use the same version of Switchboard for both "
                 "(restart the host after an upgrade)"
             ),
         ),

@@ -140,7 +140,7 @@ def tasks() -> list[str]:
 
 async def test_a_page_is_served(rig: Rig) -> None:
     page = await rig.page()
-    assert page.heard[0] == Welcome(1, "9.9", "epoch-0", os.getpid())
+    assert page.heard[0] == Welcome(messages.PROTOCOL, "9.9", "epoch-0", os.getpid())
     session = await rig.home.opens("shell")
     page.says(Attach(session.handle))
     page.types(session.handle, b"typed")

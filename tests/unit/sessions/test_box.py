@@ -237,6 +237,33 @@ async def test_a_text_that_was_not_taken_joins_the_draft_that_was_typed_meanwhil
     assert later_host(stand) == (8, None)
 
 
+@pytest.mark.parametrize(
+    ("keys", "left"),
+    [
+        pytest.param(b"\x15", 0, id="Ctrl+U"),
+        pytest.param(b"\x03", 0, id="Ctrl+C"),
+        pytest.param(b"\x7f" * 5, 0, id="deleted"),
+        pytest.param(b"\x15abc", 3, id="cleared, then text"),
+        pytest.param(b"\r", 5, id="Enter, which can be swallowed too"),
+        pytest.param(b"\x7f\x7f", 5, id="deleted in part"),
+    ],
+)
+async def test_what_a_person_cleared_meanwhile_is_not_left(stand: Stand, keys: bytes, left: int) -> None:
+    await deliver(stand)
+    stand.session.type(keys)
+    stand.session.untaken(b"hello", ENTER_AT)
+    assert (pending(stand), later_host(stand)[0]) == (left, left)
+
+
+async def test_the_same_text_again_is_left_again(stand: Stand) -> None:
+    await deliver(stand)
+    stand.session.type(b"\x15")
+    assert stand.terminal.typed(1) == b"\x15"
+    await deliver(stand)
+    stand.session.untaken(b"hello", ENTER_AT)
+    assert pending(stand) == 5
+
+
 @pytest.mark.parametrize(("text", "over"), [(b"/clear", True), (b" /clear x", True), (b"/clearly", False)])
 async def test_clear_is_shown_by_a_new_id(stand: Stand, text: bytes, over: bool) -> None:
     await deliver(stand, text)
@@ -347,3 +374,16 @@ async def test_clear_is_shown_by_a_new_id_also_later(entered: bool, left: int) -
         stand.session.start()
         stand.session.rekeyed("another")
         assert pending(stand) == left
+
+
+async def test_a_second_enter_into_a_cleared_box_puts_nothing_in_doubt(stand: Stand) -> None:
+    await deliver(stand)
+    stand.session.type(b"\x15")
+    assert stand.terminal.typed(1) == b"\x15"
+    async with stand.session.line() as line:
+        stand.session.unproven(b"hello", LATER)
+        await line.write(b"\r", yes)
+    assert stand.terminal.typed(1) == b"\r"
+    assert later_host(stand) == (0, None)
+    stand.session.untaken(b"hello", LATER)
+    assert (pending(stand), later_host(stand)) == (0, (0, None))

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from switchboard.clis.profiles import PROFILES
 from switchboard.common.facts import ComposerView
-from switchboard.sessions.composer import BURST_MS, COMPOSER_RULES, ESCAPE_MS, MAX_HELD, Composer, ComposerRule
+from switchboard.sessions.composer import (
+    BURST_MS,
+    COMPOSER_RULES,
+    ESCAPE_LETTER_MS,
+    ESCAPE_MS,
+    MAX_HELD,
+    Composer,
+    ComposerRule,
+)
 
 ESC = "\x1b"
 START = 1_000
@@ -271,10 +279,18 @@ class TestLoneEscape:
 
 
 def test_a_lone_escape_joins_what_comes_within_its_time() -> None:
-    for keys, left in (("\r", 2), ("\x03", 2), ("c", 2), ("[A", 3), ("[I", 2)):
+    for keys, left in (("\r", 2), ("\x03", 2), ("[", 2), ("[A", 3), ("[I", 2)):
         composer = typed("ab", ESC)
         composer.feed(keys.encode(), START + ESCAPE_MS - 1)
         assert composer.pending == left, keys
+
+
+def test_a_letter_soon_after_a_lone_escape_counts() -> None:
+    """Some CLIs wait less for the rest of a sequence; Enter that may be Alt with Enter still clears nothing."""
+    for wait, left in ((ESCAPE_LETTER_MS - 1, 2), (ESCAPE_LETTER_MS, 3), (ESCAPE_MS - 1, 3)):
+        composer = typed("ab", ESC)
+        composer.feed(b"c", START + wait)
+        assert composer.pending == left, wait
 
 
 def test_an_escape_that_is_over_moves_no_clock() -> None:

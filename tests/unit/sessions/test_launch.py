@@ -88,7 +88,7 @@ def test_a_terminal_is_its_own_shell() -> None:
 
 # --- in a sandbox -------------------------------------------------------------------------------------------------
 
-SANDBOX = ("/venv/python", "-P", "-m", "switchboard.sandbox", "--cli")
+SANDBOX = ("/venv/python", "-E", "-P", "-m", "switchboard.sandbox", "--cli")
 PLACE = SandboxPlace("/t dir", "/data", "/data/run", "/data/sandboxes/7/sessions", "-srv-p", ("/a", "/b c"))
 
 
@@ -128,7 +128,7 @@ def test_the_sandbox_takes_the_place_of_the_cli_in_every_kind_of_start(
 
 def test_an_override_of_the_cli_is_left_to_the_sandbox() -> None:
     made = sandboxed("new", "claude", SWITCHBOARD_CLAUDE="/opt/c")
-    assert made.argv[:6] == (*SANDBOX, "claude")
+    assert made.argv[:7] == (*SANDBOX, "claude")
     assert made.environment["SWITCHBOARD_CLAUDE"] == "/opt/c"
 
 
