@@ -174,6 +174,30 @@ async def test_a_session_that_runs_in_a_sandbox_elsewhere(host: RunningHost, pro
     assert host.sessions() == []
 
 
+async def test_a_terminal_does_not_answer_for_a_conversation_that_it_has_left(
+    host: RunningHost, screen: Screen, stack: AsyncExitStack
+) -> None:
+    """It was cleared, and the conversation goes on in a terminal elsewhere: nothing is typed or ended here."""
+    session_id = (await new(host))["sessionId"]
+    await until(lambda: listed(host, session_id)["status"] == "idle", "idle")
+    await host.result(host.trigger({"sessionId": session_id, "command": "/clear", "wait": "idle"}))
+    (here,) = [one for one in host.sessions() if one["state"] == "open"]
+    assert here["id"] != session_id
+    command = [sys.executable, "-m", "switchboard.cli.main", "agent", "--resume", session_id]
+    agent = await stack.enter_async_context(Screen(command, dict(host.environment), cwd=str(host.project)))
+    await agent.shows("Enter sends")
+    for body in (
+        {"action": "open", "prompt": "for the old one"},
+        {"action": "stop", "before": "bye"},
+        {"action": "stop"},
+    ):
+        refused = await asked(host, {"sessionId": session_id, **body})
+        assert (refused["outcome"], refused["reason"]) == ("refused", "session live elsewhere"), refused
+    assert prompts(host, session_id) == ["hello"]
+    assert not {"for the old one", "bye"} & set(prompts(host, here["id"]))
+    assert [one["id"] for one in host.sessions() if one["state"] == "open"] == [here["id"]]
+
+
 @pytest.mark.parametrize(
     ("meanwhile", "body", "reason"),
     [

@@ -244,6 +244,12 @@ def is_prompt(command: str) -> bool:
     return bare != "?" and bare[:1] not in ("", "/", "!")
 
 
+def is_shell_command(command: str) -> bool:
+    """Tell whether the CLI runs this text as a shell command, `!` and something to run, and records it as such."""
+    bare = _as_recorded(command)
+    return bare[:1] == "!" and bare[1:].strip() != ""
+
+
 def is_compact_command(command: str) -> bool:
     """Tell whether a command asks for compaction: `/compact` alone, or followed by white space and instructions."""
     return _is_command(command, "/compact")

@@ -6,6 +6,7 @@ from switchboard.clis.transcripts import (
     is_clear_command,
     is_compact_command,
     is_prompt,
+    is_shell_command,
     prompt_contains,
     prompt_matches,
 )
@@ -64,8 +65,8 @@ def unrecorded(facts: Facts, command: str, enter_at: int) -> bool:
 
 
 def shows_itself(command: str) -> bool:
-    """The submission of this text shows: prompts and `/compact` in the transcript, `/clear` in the session's id."""
-    return is_prompt(command) or is_compact_command(command) or is_clear_command(command)
+    """The submission of this text shows: prompts, `!` commands and `/compact` in the transcript, `/clear` in the id."""
+    return is_prompt(command) or is_shell_command(command) or is_compact_command(command) or is_clear_command(command)
 
 
 def left_in_box(
@@ -73,7 +74,7 @@ def left_in_box(
 ) -> bool:
     """A text whose submission is not proven stands in the box, as far as anybody knows.
 
-    Only of texts whose submission shows can this be said (`shows_itself`; `/compact` makes an idle CLI work). Where
+    Only of texts whose submission shows can this be said (`shows_itself`; `/compact`, `!` make an idle CLI work). Where
     there is no transcript, as before the first prompt, an idle CLI that publishes its status and did nothing at all has
     not taken the text either. `during_turn`: the CLI was working, so that what it does later is no sign. `activity`: it
     did something since the Enter. `status_before`: its status was known before the text; if not, an idle that it shows
@@ -86,6 +87,8 @@ def left_in_box(
         return not during_turn and usable_status(facts) is not None and not reaction
     if not unrecorded(facts, command, enter_at) or _joined(facts, command, enter_at):
         return False
+    if is_shell_command(command):
+        return not during_turn and not reaction
     return is_prompt(command) or is_clear_command(command) or during_turn or not reaction
 
 

@@ -7,6 +7,8 @@ knows is `session not found`, whoever else could not be asked. Nothing is begun 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from switchboard.clis.closed_sessions import ClosedSession
 from switchboard.clis.projects import Admitted
 from switchboard.delivery.lifecycle import HostedTarget, Resume, Trouble
@@ -28,7 +30,7 @@ from switchboard.triggers.v1_work import Refused, Work, refuse_if
 
 async def to_open(work: Work, request: OpenResume) -> Pin | Resume:
     """Return the open session, pinned, or the closed one that can be resumed. Raises `Refused`."""
-    pin = _open_here(work, request)
+    pin = await _open_here(work, request)
     if pin is not None:
         return pin
     closed = await closed_session(work, request.session_id)
@@ -49,7 +51,7 @@ async def to_start(work: Work, request: OpenNew) -> str:
 
 async def to_stop(work: Work, request: Stop) -> Pin:
     """Return the open session that is to be stopped, pinned. Raises `Refused`."""
-    pin = _open_here(work, request)
+    pin = await _open_here(work, request)
     if pin is not None:
         return pin
     await not_elsewhere(work, request.session_id)
@@ -64,9 +66,13 @@ def open_target(house: Lifecycle, session_id: str) -> HostedTarget | None:
     return target if target is not None and target.facts.value.present else None
 
 
-def _open_here(work: Work, request: OpenResume | Stop) -> Pin | None:
+async def _open_here(work: Work, request: OpenResume | Stop) -> Pin | None:
     sessions = work.house.sessions
     target = open_target(work.house, request.session_id)
+    if target is not None and target.key != request.session_id:
+        # It went on under another id (`/clear`). That it had this one is no proof that nobody else has it by now.
+        await not_elsewhere(work, request.session_id, target.processes)
+        target = open_target(work.house, request.session_id)
     if target is None:
         return None
     refuse_if(target_trouble(target.kind, sessions.background_job(request.session_id)))
@@ -90,10 +96,14 @@ async def closed_session(work: Work, session_id: str) -> ClosedSession:
     return outcome
 
 
-async def not_elsewhere(work: Work, session_id: str) -> None:
-    """Return when neither another machine nor another process here has the session. Raises `Refused`."""
-    refuse_if(remote_trouble(work.house, session_id))
-    answer = await work.unless_closing(work.house.liveness.check(session_id, work.deadline.at))
+async def not_elsewhere(work: Work, session_id: str, own: Collection[tuple[int, str]] = ()) -> None:
+    """Return when neither another machine nor another process here has the session. Raises `Refused`.
+
+    `own`: (number, start) of the processes of a terminal here that had it, and are not elsewhere.
+    """
+    if not own:
+        refuse_if(remote_trouble(work.house, session_id))
+    answer = await work.unless_closing(work.house.liveness.check(session_id, work.deadline.at, own))
     # What is known is said, and that it could not be known in time has a reason of its own: both before the deadline's.
     refuse_if(liveness_trouble(answer))
     work.go_on()

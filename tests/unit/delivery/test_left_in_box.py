@@ -125,7 +125,7 @@ async def test_a_turn_that_is_seen_in_the_title_has_taken_a_first_prompt() -> No
     assert pending(stage) == 0
 
 
-@pytest.mark.parametrize("command", ["/help", " /tmp/x is full", "!ls", "\u00a0 "])
+@pytest.mark.parametrize("command", ["/help", " /tmp/x is full", "!", "\u00a0 "])
 async def test_what_need_not_be_recorded_says_nothing_by_its_absence(command: str) -> None:
     stage = idle()
     assert (await stage.ask({"command": command}))["submitted"] == "assumed"
@@ -133,6 +133,17 @@ async def test_what_need_not_be_recorded_says_nothing_by_its_absence(command: st
     stage = idle()
     stage.when("\r", after=10, status="busy")
     assert told(await stage.ask({"command": command})) == ("confirmed", "descriptor", 0)
+
+
+async def test_a_shell_command_that_an_idle_cli_did_not_begin_is_in_the_box() -> None:
+    """What came behind it would be run with it."""
+    stage = idle()
+    assert (await stage.ask({"command": "!ls"}))["submitted"] == "assumed"
+    assert pending(stage) == 3
+    stage = idle()
+    stage.when("\r", after=10, status="busy")
+    assert told(await stage.ask({"command": "!ls"})) == ("confirmed", "descriptor", 0)
+    assert pending(stage) == 0
 
 
 async def test_a_session_that_has_ended_has_no_box() -> None:
@@ -379,7 +390,8 @@ def doubts(stage: Stage, *moments: int) -> dict[int, tuple[str, int] | None]:
         ("/compact and more", True),
         ("/clear", True),
         ("/help", False),
-        ("!ls", False),
+        ("!ls", True),
+        ("!", False),
         ("?", False),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from tests.support.lifecycle import CWD, ID, OTHER, House
 
 from switchboard.clis.closed_sessions import AmbiguousTranscript, CwdUnavailable, NoReadableTranscript
-from switchboard.clis.liveness import Background, LiveElsewhere, Scheduled, ScheduledRun, Unknown, Where
+from switchboard.clis.liveness import Background, LiveElsewhere, Liveness, Scheduled, ScheduledRun, Unknown, Where
 from switchboard.clis.projects import (
     Admitted,
     NoDirectory,
@@ -307,6 +307,28 @@ async def test_an_open_session_under_an_older_id_is_pinned(house: House) -> None
     assert isinstance(pin, Pin)
     assert pin.target is session
     assert pin.trouble() is None
+
+
+@pytest.mark.parametrize("body", [OPEN, {**OPEN, "prompt": "hello"}, NOTE], ids=["open", "prompt", "stop with a note"])
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (LiveElsewhere(WHERE), "session live elsewhere"),
+        (Background("j7", WHERE), "background session is not supported"),
+        (Scheduled(ScheduledRun(ID, 9, CWD, 1)), "scheduled session is not supported"),
+        (Unknown("why"), "session liveness unavailable"),
+    ],
+    ids=["another process", "background job", "scheduled run", "unknown"],
+)
+async def test_a_terminal_that_once_had_the_id_does_not_speak_for_who_has_it_now(
+    house: House, answer: Liveness, reason: str, body: dict[str, Any]
+) -> None:
+    session = house.open_here(ID)
+    house.sessions.rekey(ID, OTHER)
+    house.liveness.answer = answer
+    result = await house.ask(body)
+    assert (result["outcome"], result["reason"], result["wrote"]) == ("refused", reason, False)
+    assert (session.writes, house.deeds(), house.marker()) == ([], [], None)
 
 
 async def test_a_session_that_ended_is_a_closed_one(house: House) -> None:
