@@ -248,6 +248,9 @@ async def test_a_killed_host_repeats_nothing(host: RunningHost, screen: Screen) 
     pid = listed(host, session_id)["pid"]
     name = host.trigger({"version": 1, "action": "stop", "sessionId": session_id, "before": "[slow 30s] long note"})
     await until(lambda: prompts(host, session_id)[-1:] == ["[slow 30s] long note"], "the note is in its turn")
+    # The agent can be quicker than the host is with writing down that the Enter is out.
+    folder = host.triggers / "processed"
+    await until(lambda: any("enter-written" in path.read_text() for path in folder.glob(f"{name}*")), "the marker")
     host.kill()
     host.start()
     result = await host.result(name)
