@@ -19,7 +19,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
 HOUSE_RULES := tests/unit/test_architecture.py tests/unit/test_budget.py tests/unit/test_house_rules.py tests/unit/test_docs.py
 
-.PHONY: help demo test check format test-real test-real-smoke bench screenshots build clean
+.PHONY: help demo test test-slow check format test-real test-real-smoke bench screenshots build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -42,6 +42,9 @@ check: $(READY_TO_TEST) ## Lint, format, types, and the rules of the house
 format: $(READY_TO_TEST) ## Rewrite the sources as `make check` wants them
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+test-slow: $(READY_TO_TEST) ## Run 120,000 generated schedules: about ten minutes
+	SWITCHBOARD_SLOW=1 $(PYTEST) -n $(WORKERS) -m slow --timeout=7200 --durations=0 tests/unit
 
 test-real: $(READY_TO_TEST) ## Drive the real Claude Code CLI, offline, against a local stand-in for its API
 	@tools/system-packages.sh real
