@@ -95,19 +95,19 @@ def in_the_project(base: str) -> Layout:
 
 def results_elsewhere(base: str) -> Layout:
     """`processed` is a link to a directory of an extra bind, which is bound below the project a second time."""
-    folders = [f"{base}/work/control/triggers", f"{base}/extra/deep/results", f"{base}/data", f"{base}/work/extra"]
+    folders = [f"{base}/srv/control/triggers", f"{base}/extra/deep/results", f"{base}/data", f"{base}/srv/extra"]
     mounts = [
-        Mount("rw", f"{base}/work", f"{base}/work"),
+        Mount("rw", f"{base}/srv", f"{base}/srv"),
         Mount("rw", f"{base}/extra", f"{base}/extra"),
-        Mount("rw", f"{base}/work/extra", f"{base}/extra/deep"),
+        Mount("rw", f"{base}/srv/extra", f"{base}/extra/deep"),
     ]
     return Layout(
         base,
         folders,
-        [f"{base}/extra/deep/results/a.result.json", f"{base}/work/control/triggers/a.json"],
-        {f"{base}/work/control/triggers/processed": f"{base}/extra/deep/results"},
+        [f"{base}/extra/deep/results/a.result.json", f"{base}/srv/control/triggers/a.json"],
+        {f"{base}/srv/control/triggers/processed": f"{base}/extra/deep/results"},
         mounts=mounts,
-        control=ControlPaths(f"{base}/work/control/triggers", (f"{base}/data",)),
+        control=ControlPaths(f"{base}/srv/control/triggers", (f"{base}/data",)),
     )
 
 
