@@ -1,7 +1,7 @@
 /** What a person can do, whichever button, key or palette entry it came from. */
 
 import type { App } from "./app";
-import { type Key, keyOf, projects } from "./catalog";
+import { goesOn, type Key, keyOf, projects } from "./catalog";
 import { writeClipboard } from "./clipboard";
 import { ask } from "./dialogs";
 import type { Done, SessionInfo } from "./messages";
@@ -12,7 +12,9 @@ import { cliTitle, labelOf } from "./text";
 const NOT_COPIED = "The browser did not allow copying.";
 
 /** Show a session: attach to an open one, resume a closed one, await one that a trigger is having made. */
-export function activate(app: App, session: SessionInfo): void {
+export function activate(app: App, chosen: SessionInfo): void {
+  // What was chosen from may have been drawn a while ago; the conversation may run in another terminal by now.
+  const session = goesOn(chosen, app.store.state.sessions) ?? chosen;
   select(app, keyOf(session));
   if (session.handle === null && !isReserved(app.store.state.placeholders, session)) void resume(app, session);
 }
@@ -113,11 +115,11 @@ export async function stop(app: App, session: SessionInfo): Promise<void> {
   if (!forced.ok) app.toast(refusal("Not stopped", forced), "error");
 }
 
-/** Take an ended session out of the list. */
+/** Take an ended session out of the list; that another page has done so by now is as good. */
 export async function remove(app: App, session: SessionInfo): Promise<void> {
   if (session.handle === null) return;
   const answer = (await app.socket.request({ type: "stop", session: session.handle })) as Done;
-  if (!answer.ok) app.toast(refusal("Not removed", answer), "error");
+  if (!answer.ok && answer.reason !== "session not found") app.toast(refusal("Not removed", answer), "error");
 }
 
 export async function rename(app: App, session: SessionInfo, name: string): Promise<void> {
@@ -141,6 +143,17 @@ export function toggleActivity(app: App): void {
   const within = document.activeElement?.closest(".activity") != null;
   app.prefer({ activity: !app.prefs.activity });
   if (within) app.focusTerminal();
+}
+
+/** Show all running sessions side by side, or one alone. A keyboard that goes with its card is in the terminal then. */
+export function toggleGrid(app: App): void {
+  const alone = app.prefs.view === "grid";
+  const selected = selectedSession(app.store.state);
+  const active = document.activeElement;
+  const nowhere = active === null || active === document.body;
+  const within = selected?.handle != null && app.deck.get(selected.handle)?.element.contains(active);
+  app.prefer({ view: alone ? "single" : "grid" });
+  if (alone && (nowhere || within)) app.focusTerminal();
 }
 
 /** Ask for more closed sessions. */

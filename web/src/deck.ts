@@ -91,9 +91,8 @@ export class Deck {
         this.close(view.handle);
         continue;
       }
+      // That the connection is there again is nobody's use of this page: the size is claimed only if it is free.
       view.attach();
-      // The size is claimed again only where a person is looking: other pages may be in use.
-      if (this.shown.includes(view.handle) && view.mode === "fit" && document.hasFocus()) view.use();
     }
   }
 

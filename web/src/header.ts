@@ -1,6 +1,6 @@
 /** The line above the terminal: what is shown, and what can be done with it. */
 
-import { copy, rename, stop, toggleActivity } from "./actions";
+import { copy, rename, stop, toggleActivity, toggleGrid } from "./actions";
 import type { App } from "./app";
 import { goesOn } from "./catalog";
 import { h, setAttribute, setText } from "./dom";
@@ -28,7 +28,7 @@ export function mountHeader(app: App): Header {
   const word = h("span", { class: "head-word" }, state, why);
   const about = h("span", { class: "head-about" });
   const stopper = h("button", { type: "button", class: "quiet-danger", onclick: () => { const s = current(); if (s) void stop(app, s); } });
-  const grid = h("button", { type: "button", class: "ghost", "aria-label": "Grid", title: "Grid of all running sessions", onclick: () => app.prefer({ view: app.prefs.view === "grid" ? "single" : "grid" }) }, buttonIcon("grid"));
+  const grid = h("button", { type: "button", class: "ghost", "aria-label": "Grid", title: "Grid of all running sessions", onclick: () => toggleGrid(app) }, buttonIcon("grid"));
   const badge = h("span", { class: "badge", hidden: true });
   const activity = h("button", { type: "button", class: "ghost", "aria-label": "Activity", title: "Trigger activity", "aria-controls": "activity", onclick: () => toggleActivity(app) }, buttonIcon("activity"), badge);
   const more = h("button", { type: "button", class: "ghost", "aria-label": "More", "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => openMenu(more, "More", menu()) }, buttonIcon("more"));

@@ -1,6 +1,6 @@
 /** The page's own keys. Everything else typed in a terminal belongs to the terminal. */
 
-import { copySelection, inOrder, select, toggleActivity } from "./actions";
+import { copySelection, inOrder, select, toggleActivity, toggleGrid } from "./actions";
 import type { App } from "./app";
 import { keyOf } from "./catalog";
 import { modalOpen } from "./dialogs";
@@ -71,7 +71,7 @@ export function mountKeys(app: App, selection: () => string): void {
 function run(app: App, command: Command, selection: () => string): void {
   switch (command) {
     case "palette": return showPalette(app);
-    case "grid": return app.prefer({ view: app.prefs.view === "grid" ? "single" : "grid" });
+    case "grid": return toggleGrid(app);
     case "new": return void newSession(app);
     case "activity": return toggleActivity(app);
     case "find": return app.startSearch();

@@ -106,6 +106,7 @@ const app: App = {
       const view = activeView();
       if (view === undefined) document.querySelector<HTMLElement>(".place button")?.focus();
       else if (!coarse.matches) view.term.focus();
+      else if (view.mode === "fit") view.use(); // no keyboard that covers half the screen, but the size
     });
   },
   drawer: (open) => shell.drawer(open),

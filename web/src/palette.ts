@@ -1,6 +1,6 @@
 /** The command palette: every session and every action by a part of its name. */
 
-import { activate, copy, nextWaiting, stop, toggleActivity } from "./actions";
+import { activate, copy, nextWaiting, stop, toggleActivity, toggleGrid } from "./actions";
 import type { App } from "./app";
 import { NO_FILTER, projects } from "./catalog";
 import { modal } from "./dialogs";
@@ -34,7 +34,7 @@ function entries(app: App): Entry[] {
   const actions: Entry[] = [
     { label: "New session", about: "Ctrl+Shift+N", run: () => void newSession(app) },
     { label: "Next session that waits for you", about: "", run: () => nextWaiting(app) },
-    { label: app.prefs.view === "grid" ? "Leave the grid" : "Grid", about: "Ctrl+Shift+G", run: () => app.prefer({ view: app.prefs.view === "grid" ? "single" : "grid" }) },
+    { label: app.prefs.view === "grid" ? "Leave the grid" : "Grid", about: "Ctrl+Shift+G", run: () => toggleGrid(app) },
     { label: app.prefs.activity ? "Close activity" : "Activity", about: "Ctrl+Shift+A", run: () => toggleActivity(app) },
     { label: "Colours: dark", about: "", run: () => app.prefer({ theme: "dark" }) },
     { label: "Colours: light", about: "", run: () => app.prefer({ theme: "light" }) },

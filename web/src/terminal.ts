@@ -187,7 +187,11 @@ export class TerminalView {
 
   private settle(): void {
     if (this.held && this.pending < LOW_WATER && this.attachedNow) this.attach();
-    if (this.wants !== "nothing" && this.attachedNow && !this.asked && !this.replaying) this.take(this.wants === "free");
+    if (this.wants === "nothing" || !this.attachedNow || this.asked || this.replaying) return;
+    if (document.visibilityState === "visible") return this.take(this.wants === "free");
+    // Nobody sees this page (any more): when somebody does, it has what is still free then.
+    this.wants = "nothing";
+    this.offered = true;
   }
 
   // --- input ---
@@ -215,8 +219,8 @@ export class TerminalView {
 
   /** This page's size shall be in force, once what is replayed has been drawn in the size it was printed in. */
   use(): void {
-    if (this.replaying || !this.attachedNow || this.asked) this.wants = "use";
-    else this.take();
+    this.wants = "use";
+    this.settle();
   }
 
   /** The keyboard goes on in this terminal, which has come in the place of the one that had it. */

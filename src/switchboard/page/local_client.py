@@ -91,8 +91,10 @@ def request(socket_path: str, message: Request, timeout: float, *, version: str 
             raise unavailable(socket_path, error) from None
         refuse_stranger(connection, socket_path)
         try:
-            _send(connection, Hello(PROTOCOL, "command", version))
-            _send(connection, message)
+            # A host that refuses the hello may be gone before the question is out: its reason can be read all the same.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                _send(connection, Hello(PROTOCOL, "command", version))
+                _send(connection, message)
             answer = _answer(connection, message.request, deadline)
         except TimeoutError:
             raise HostSilent(f"the host did not answer within {timeout:g} s") from None

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from tests.support.page_host import PageHost
 
-from switchboard.page import messages
+from switchboard.common.frames import TEXT, encode_frame
+from switchboard.page import local_client, messages
 from switchboard.page.local_client import HostForeign, HostRefused, HostSilent, HostUnavailable, Request, request
-from switchboard.page.messages import Bye, Done, Hello, ListSessions, Pong, SessionInfo, Shutdown, StopSession
+from switchboard.page.messages import Address, Bye, Done, Hello, ListSessions, Pong, SessionInfo, Shutdown, StopSession
 
 
 @pytest.fixture
@@ -61,6 +62,23 @@ async def test_a_refusal(host: PageHost) -> None:
     host.say(messages.Problem("another version"))
     with pytest.raises(HostRefused, match="another version"):
         await answer
+
+
+def test_the_reason_of_a_host_that_is_gone_before_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is full refuses the hello and hangs up; the question after it finds nobody."""
+    path = str(tmp_path / "host.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+
+        def hang_up(_connection: socket.socket, _path: str) -> None:
+            with listener.accept()[0] as accepted:
+                problem = messages.Problem("64 pages are connected; close one", messages.PASSING)
+                accepted.sendall(encode_frame(TEXT, messages.encode(problem)))
+
+        monkeypatch.setattr(local_client, "refuse_stranger", hang_up)
+        with pytest.raises(HostRefused, match="64 pages are connected; close one"):
+            request(path, Address(1), 5)
 
 
 async def test_nonsense(host: PageHost) -> None:
