@@ -10,15 +10,15 @@ import asyncio
 import json
 import subprocess
 import tempfile
-import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.fake_procfs import FakeProcesses
 
-from benchmarks.figures import Aim, Figure, paired
+from benchmarks.figures import Aim, Figure
+from benchmarks.turns import beside
 from switchboard.clis.liveness import LiveElsewhere, NotLive, Unknown
 from switchboard.clis.namespace_resolver import NamespaceResolver
 from switchboard.clis.procfs import ProcFs
@@ -133,22 +133,6 @@ async def _figure(
             door.ns_pids(pid)
 
     try:
-        return await _beside(name, ask, obvious, rounds, aim)
+        return await beside(name, ask, obvious, rounds, AGAINST, aim)
     finally:
         await watcher.aclose()
-
-
-async def _beside(
-    name: str, ask: Callable[[], Awaitable[None]], peer: Callable[[], None], rounds: int, aim: Aim | None
-) -> Figure:
-    await ask()
-    mine: list[float] = []
-    theirs: list[float] = []
-    for _ in range(rounds):
-        begun = time.perf_counter()
-        await ask()
-        between = time.perf_counter()
-        peer()
-        mine.append((between - begun) * 1000)
-        theirs.append((time.perf_counter() - between) * 1000)
-    return paired(name, mine, theirs, "ms", AGAINST, aim)

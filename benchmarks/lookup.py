@@ -7,12 +7,11 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 import uuid
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from benchmarks.figures import Aim, Figure, paired
+from benchmarks.figures import Aim, Figure
+from benchmarks.turns import beside
 from switchboard.clis.closed_sessions import ClosedSession
 from switchboard.clis.liveness import NotLive
 from switchboard.clis.procfs import ProcFs
@@ -99,27 +98,11 @@ async def _measure(root: Path, ids: list[str], descriptors: Path, rounds: int) -
 
     try:
         return [
-            await _beside("closed session, cold", cold, find, rounds),
-            await _beside("closed session, warm", warm, find, rounds, LOOKUP_AIM),
-            await _beside("unknown session, warm", unknown, find, rounds),
-            await _beside("project of a session, warm", admit, find, rounds),
-            await _beside("live elsewhere, 200 descriptors", live, find, rounds),
+            await beside("closed session, cold", cold, find, rounds, AGAINST),
+            await beside("closed session, warm", warm, find, rounds, AGAINST, LOOKUP_AIM),
+            await beside("unknown session, warm", unknown, find, rounds, AGAINST),
+            await beside("project of a session, warm", admit, find, rounds, AGAINST),
+            await beside("live elsewhere, 200 descriptors", live, find, rounds, AGAINST),
         ]
     finally:
         await watcher.aclose()
-
-
-async def _beside(
-    name: str, ask: Callable[[], Awaitable[None]], peer: Callable[[], None], rounds: int, aim: Aim | None = None
-) -> Figure:
-    await ask()
-    mine: list[float] = []
-    theirs: list[float] = []
-    for _ in range(rounds):
-        begun = time.perf_counter()
-        await ask()
-        between = time.perf_counter()
-        peer()
-        mine.append((between - begun) * 1000)
-        theirs.append((time.perf_counter() - between) * 1000)
-    return paired(name, mine, theirs, "ms", AGAINST, aim)

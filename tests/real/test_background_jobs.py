@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.support.hosting import RunningHost, page, until
-from tests.support.lifecycle_host import asked, listed, new, processes, prompts, watch_page
+from tests.support.lifecycle_host import agent_host, asked, listed, listing_page, new, processes, prompts
 from tests.support.screens import Screen
 
 from switchboard.clis.procfs import ProcFs
@@ -30,18 +30,12 @@ IDS = ["open", "open with a prompt", "stop", "stop after a note"]
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[RunningHost]:
-    made = RunningHost(tmp_path).start()
-    assert made.cli("config", "set", "cli", "agent").returncode == 0
-    assert made.cli("project", "add", str(made.project)).returncode == 0
-    yield made
-    made.cli("down", "--sessions")
-    made.clean_up()
+    yield from agent_host(tmp_path)
 
 
 @pytest.fixture
 async def screen(host: RunningHost) -> AsyncIterator[Screen]:
-    async with watch_page(host) as shown:
-        await shown.shows("Press n to start a session")
+    async with listing_page(host) as shown:
         yield shown
 
 

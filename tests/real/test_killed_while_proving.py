@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.field import FAST, FieldHost, show
+from tests.support.field import FAST, FieldHost, agent, fault, show
 from tests.support.hosting import Page, page, until
 
 from switchboard.delivery import reasons
@@ -29,21 +29,6 @@ def host(tmp_path: Path) -> Iterator[FieldHost]:
     made.start()
     yield made
     made.clean_up()
-
-
-async def agent(host: FieldHost, shown: Page) -> tuple[int, str]:
-    """Open the built-in agent; return its handle and id."""
-    handle = await shown.open(host, "new", "agent")
-    await shown.status(handle, "idle")
-    return handle, shown.sessions[handle].id
-
-
-async def fault(shown: Page, handle: int, what: str) -> None:
-    """Tell the agent, as a person does, to misbehave."""
-    said = len(shown.output[handle])
-    shown.type(handle, f"/fault {what}".encode())
-    shown.type(handle, b"\r")
-    await shown.once(lambda: b"Faults: " in shown.output[handle][said:], "the fault in force")
 
 
 async def enter_is_out(shown: Page, handle: int, text: str = LEFT) -> None:

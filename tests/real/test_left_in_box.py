@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.field import FAST, FieldHost
+from tests.support.field import FAST, FieldHost, agent, fault
 from tests.support.hosting import Page, page, until
 
 from switchboard.delivery import reasons
 
-AGENT = "agent"
 SWALLOWED = "Faults: swallow-enter="
 
 
@@ -25,19 +24,9 @@ def host(tmp_path: Path) -> Iterator[FieldHost]:
     made.clean_up()
 
 
-async def agent(host: FieldHost, shown: Page) -> tuple[int, str]:
-    """Open the built-in agent; return its handle and id."""
-    handle = await shown.open(host, "new", AGENT)
-    await shown.status(handle, "idle")
-    return handle, shown.sessions[handle].id
-
-
 async def swallow(shown: Page, handle: int, count: int) -> None:
     """Tell the agent, as a person does, to ignore the next Enters."""
-    said = len(shown.output[handle])
-    shown.type(handle, f"/fault swallow-enter={count}".encode())
-    shown.type(handle, b"\r")
-    await shown.once(lambda: b"Faults: swallow" in shown.output[handle][said:], "the fault in force")
+    await fault(shown, handle, f"swallow-enter={count}")
 
 
 async def ask(host: FieldHost, session_id: str, command: str, **fields: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tests.support.boxed_cli import boxed_cli
 from tests.support.hosting import RunningHost, page, until
-from tests.support.lifecycle_host import asked, facts, listed, new, prompts, watch_page
+from tests.support.lifecycle_host import agent_host, asked, facts, listed, listing_page, new, prompts
 from tests.support.screens import Screen
 
 from switchboard.clis.procfs import ProcFs
@@ -27,12 +27,7 @@ from switchboard.page import messages
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[RunningHost]:
-    made = RunningHost(tmp_path).start()
-    assert made.cli("config", "set", "cli", "agent").returncode == 0
-    assert made.cli("project", "add", str(made.project)).returncode == 0
-    yield made
-    made.cli("down", "--sessions")
-    made.clean_up()
+    yield from agent_host(tmp_path)
 
 
 @pytest.fixture
@@ -44,9 +39,7 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 @pytest.fixture
 async def screen(stack: AsyncExitStack, host: RunningHost) -> Screen:
     """The page: it has drawn its list."""
-    shown = await stack.enter_async_context(watch_page(host))
-    await shown.shows("Press n to start a session")
-    return shown
+    return await stack.enter_async_context(listing_page(host))
 
 
 async def test_a_new_session_is_stopped_opened_again_and_stopped_after_a_note(

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from tests.support.hosting import RunningHost, until
-from tests.support.lifecycle_host import asked, facts, listed, new, prompts, watch_page
+from tests.support.lifecycle_host import asked, facts, listed, listing_page, new, prompts, watch_page
 from tests.support.screens import Screen
 
 from switchboard.clis.procfs import ProcFs
@@ -72,9 +72,7 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 @pytest.fixture
 async def screen(stack: AsyncExitStack, host: SandboxHost) -> Screen:
     """The page: it has drawn its list."""
-    shown = await stack.enter_async_context(watch_page(host))
-    await shown.shows("Press n to start a session")
-    return shown
+    return await stack.enter_async_context(listing_page(host))
 
 
 async def idle(host: RunningHost, session_id: str) -> dict[str, Any]:

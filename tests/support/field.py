@@ -94,3 +94,18 @@ def resident_mb(pid: int) -> float:
     """Private and shared memory that a process holds in RAM now, in MB."""
     text = Path(f"/proc/{pid}/status").read_text()
     return int(text.partition("\nVmRSS:")[2].split()[0]) / 1024
+
+
+async def agent(host: FieldHost, shown: Page) -> tuple[int, str]:
+    """Open the built-in agent; return its handle and id."""
+    handle = await shown.open(host, "new", "agent")
+    await shown.status(handle, "idle")
+    return handle, shown.sessions[handle].id
+
+
+async def fault(shown: Page, handle: int, what: str) -> None:
+    """Tell the agent, as a person does, to misbehave."""
+    said = len(shown.output[handle])
+    shown.type(handle, f"/fault {what}".encode())
+    shown.type(handle, b"\r")
+    await shown.once(lambda: b"Faults: " in shown.output[handle][said:], "the fault in force")

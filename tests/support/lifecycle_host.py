@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,24 @@ sys.exit(main(sys.argv[1:]))
 def watch_page(host: RunningHost) -> Screen:
     """The terminal page of a host, to be entered."""
     return Screen([sys.executable, "-c", CLI, "watch"], dict(host.environment), cwd=str(host.project))
+
+
+def agent_host(folder: Path) -> Iterator[RunningHost]:
+    """A host whose new sessions run the built-in agent in its known project: a fixture's two halves."""
+    made = RunningHost(folder).start()
+    assert made.cli("config", "set", "cli", "agent").returncode == 0
+    assert made.cli("project", "add", str(made.project)).returncode == 0
+    yield made
+    made.cli("down", "--sessions")
+    made.clean_up()
+
+
+@asynccontextmanager
+async def listing_page(host: RunningHost) -> AsyncIterator[Screen]:
+    """The page, once it has drawn its list."""
+    async with watch_page(host) as shown:
+        await shown.shows("Press n to start a session")
+        yield shown
 
 
 async def asked(host: RunningHost, body: dict[str, Any], seconds: float = PATIENCE) -> dict[str, Any]:

@@ -83,6 +83,7 @@ def _start(options: Options, env: Mapping[str, str]) -> int:
     publisher = Publisher(file, descriptor, clock, faults)
     try:
         _end_on_signals(terminal, publisher, faults)
+        # A fault to try the product with: the whole process is late, as one on a busy machine, and nothing runs yet.
         time.sleep(faults().get("slow-start") / 1000)
         terminal.enter()
         reader.start()

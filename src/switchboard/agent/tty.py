@@ -105,7 +105,7 @@ class TerminalReader:
             if not data:
                 return
             if slow_ms:
-                time.sleep(slow_ms / 1000)
+                time.sleep(slow_ms / 1000)  # a fault to try the product with: this thread does nothing but read
 
     def _deliver(self) -> None:
         assert self._on_read is not None
