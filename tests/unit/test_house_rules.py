@@ -128,6 +128,15 @@ def test_every_installed_package_has_an_exact_version() -> None:
     assert sorted(needed - exact) == [], "add them to tools/constraints.txt"
 
 
+def test_every_folder_of_tests_is_run() -> None:
+    """By `make test`, which takes the configured folders; but for the real CLI's, which have targets of their own."""
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"][
+        "testpaths"
+    ]
+    there = {f"tests/{path.relative_to(ROOT / 'tests').parts[0]}" for path in (ROOT / "tests").rglob("test_*.py")}
+    assert there == {*configured, "tests/real_cli"}
+
+
 def test_no_package_is_pinned_twice() -> None:
     exact = {canonical(requirement.name) for requirement in direct() if "==" in str(requirement.specifier)}
     assert sorted(exact & set(pins())) == []
