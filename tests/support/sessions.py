@@ -53,7 +53,7 @@ class Terminal:
         assert os.write(self.descriptor, data) == len(data)
 
     def typed(self, count: int) -> bytes:
-        """Read exactly so many bytes of what was typed."""
+        """Read exactly so many bytes: a terminal may hand over in parts what was written at once or in a row."""
         found = b""
         poller = select.poll()
         poller.register(self.descriptor, select.POLLIN)

@@ -10,6 +10,7 @@ import termios
 from collections.abc import Iterator
 
 import pytest
+from tests.support.sessions import Terminal as End
 
 from switchboard.agent.tty import Terminal, TerminalReader
 
@@ -56,10 +57,11 @@ def test_raw_and_back(pair: Pair) -> None:
     assert not raw[0] & (termios.ICRNL | termios.IXON)
     assert raw[1] == before[1]
     pair.send(b"\r\x03")
-    assert os.read(pair.slave, 10) == b"\r\x03"
+    assert End(pair.slave).typed(2) == b"\r\x03"
     terminal.leave()
     assert termios.tcgetattr(pair.slave) == before
-    assert os.read(pair.master, 100) == b"\x1b[?2004l\x1b[?25h\x1b[0m\x1b]0;\x07"
+    farewell = b"\x1b[?2004l\x1b[?25h\x1b[0m\x1b]0;\x07"
+    assert End(pair.master).typed(len(farewell)) == farewell
 
 
 def test_leaving_never_blocks(pair: Pair) -> None:

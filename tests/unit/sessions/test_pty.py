@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
 import pytest
-from tests.support.sessions import until
+from tests.support.sessions import Terminal, until
 
 from switchboard.sessions import pty as module
 from switchboard.sessions.keeper.ring import Ring, memory_size
@@ -203,8 +203,7 @@ async def test_a_terminal_that_is_not_read_is_not_drained(rig: Rig) -> None:
 async def test_what_is_written_reaches_the_program(rig: Rig) -> None:
     assert rig.pty.write(b"typed") == 5
     assert rig.pty.write(memoryview(b"xtail")[1:]) == 4
-    assert readable(rig.slave)
-    assert os.read(rig.slave, 100) == b"typedtail"
+    assert Terminal(rig.slave).typed(9) == b"typedtail"
 
 
 async def test_a_full_terminal_takes_nothing_and_does_not_block(rig: Rig) -> None:
@@ -254,9 +253,9 @@ async def test_what_was_written_is_unread_until_the_program_reads_it(rig: Rig) -
     rig.pty.write(b"hello")
     # Asking moves what is still on its way inside the kernel along, so there is no moment at which it says no.
     assert rig.pty.unread()
-    assert os.read(rig.slave, 2) == b"he"
+    assert Terminal(rig.slave).typed(2) == b"he"
     assert rig.pty.unread()
-    assert os.read(rig.slave, 100) == b"llo"
+    assert Terminal(rig.slave).typed(3) == b"llo"
     assert not rig.pty.unread()
 
 

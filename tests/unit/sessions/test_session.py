@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 from tests.support.fake_clock import START
-from tests.support.sessions import NOBODY, Stand, hosted, make_label, until
+from tests.support.sessions import NOBODY, Stand, Terminal, hosted, make_label, until
 
 from switchboard.clis.profiles import PROFILES
 from switchboard.common.facts import CliStatus, ComposerView, TurnEvidence
@@ -134,7 +134,7 @@ async def test_after_detaching_the_terminal_is_somebody_elses_to_read() -> None:
         stand.terminal.print(b"theirs")
         await asyncio.sleep(0)
         assert stand.session.ring.head == 4
-        assert os.read(stand.session.holding.master, 100) == b"theirs"
+        assert Terminal(stand.session.holding.master).typed(6) == b"theirs"
 
 
 # --- typing -------------------------------------------------------------------------------------------------------
