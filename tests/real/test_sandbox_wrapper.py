@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -214,8 +215,8 @@ def test_an_exit_by_signal_is_passed_on(rig: Rig) -> None:
     assert rig.start("kill -TERM $$").code == 128 + 15
 
 
-def test_the_process_becomes_the_sandbox(rig: Rig) -> None:
-    """The terminal's process is bubblewrap itself, and ends with what is inside."""
+def test_the_process_stays_with_the_sandbox(rig: Rig) -> None:
+    """The terminal's process has bubblewrap as its child, holds nothing open but the terminal, and ends with it."""
     rig.hand_over()
     command = rig.command()
     rig.hand_over()
@@ -230,10 +231,71 @@ def test_the_process_becomes_the_sandbox(rig: Rig) -> None:
     )
     with process:
         assert process.stdout.readline() == b"up\n"
-        # The process inside is another one.
-        assert Path(f"/proc/{process.pid}/comm").read_text() == "bwrap\n"
+        below = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert [Path(f"/proc/{child}/comm").read_text() for child in below] == ["bwrap\n"]
+        assert {entry.name for entry in Path(f"/proc/{process.pid}/fd").iterdir()} == {"0", "1", "2"}
         process.stdin.close()
         assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+def test_what_ends_the_process_ends_the_sandbox(rig: Rig, number: signal.Signals) -> None:
+    command = rig.command()
+    rig.hand_over()
+    process = subprocess.Popen(  # type: ignore[call-overload]  # the arguments of one user
+        command,
+        cwd=rig.project,
+        env=rig.environment(
+            PYTHONPATH=str(rig.folder / "product"), RUN="trap '' TERM HUP; echo up; read -r _; read -r _"
+        ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        **as_user(rig.user),
+    )
+    with process:
+        assert process.stdout.readline() == b"up\n"
+        process.send_signal(number)
+        # The program inside has this open until it ends.
+        assert process.stdout.read() == b""
+        assert process.wait(10) == -number
+
+
+EXCHANGES = """\
+#!/bin/bash
+if [ "${{!#}}" != /bin/true ]; then
+  mv "{project}/sub" "{project}/kept"
+  ln -s "{target}" "{project}/sub"
+fi
+exec {bwrap} "$@"
+"""
+
+
+@pytest.mark.parametrize("target", ["{home}", "/oldroot{home}", "/newroot/usr/share"])
+def test_an_exchange_between_the_plan_and_the_mounts(rig: Rig, target: str) -> None:
+    """A directory of the project becomes a link when bubblewrap is about to mount what lies in it."""
+    rig.directory(rig.project / "sub/.claude/worktrees")
+    rig.directory(".claude/worktrees")
+    rig.directory(".switchboard/triggers/processed")
+    where = target.format(home=rig.home)
+    bwrap = shutil.which("bwrap", path=SYSTEM_PATH)
+    rig.program(rig.programs / "bwrap", EXCHANGES.format(project=rig.project, target=where, bwrap=bwrap))
+    ended = rig.start("echo ran; echo x >sub/.switchboard/triggers/evil.json", faked=False)
+    assert (ended.code, ended.out) == (125, "")
+    assert ended.errors.splitlines()[-1].startswith("claude-sandbox: ")
+    assert list((rig.home / ".switchboard/triggers").iterdir()) == [rig.home / ".switchboard/triggers/processed"]
+
+
+def test_an_exchange_of_two_directories_of_the_project_is_noticed(rig: Rig) -> None:
+    """Nothing foreign comes in that way, but what is read-only may have landed elsewhere."""
+    rig.directory(rig.project / "sub/.claude")
+    rig.directory(rig.project / "other/.claude")
+    bwrap = shutil.which("bwrap", path=SYSTEM_PATH)
+    script = EXCHANGES.format(project=rig.project, target="other", bwrap=bwrap)
+    rig.program(rig.programs / "bwrap", script)
+    ended = rig.start("echo ran", faked=False)
+    assert (ended.code, ended.out) == (125, "")
+    assert "did not come out as planned" in ended.errors
 
 
 def test_own_descriptor_folder(rig: Rig) -> None:
@@ -338,7 +400,27 @@ def test_the_agents_source_in_the_project_stays_what_it_is(rig: Rig) -> None:
         SWITCHBOARD_SANDBOX_DEBUG="1",
     )
     assert (ended.code, ended.out) == (0, "0.1.0\n"), ended.errors
-    assert f"ro      {rig.project}/src/switchboard" in ended.errors
+    assert f"ro      {rig.project}/src  (Switchboard itself)\n" in ended.errors
+
+
+def test_switchboard_in_the_project_is_not_a_sessions_to_change(rig: Rig) -> None:
+    """Nor Claude Code's: what lies there starts the next sandbox, outside."""
+    rig.command()
+    shutil.copytree(rig.folder / "product", rig.project / "src")
+    shutil.rmtree(rig.folder / "product/switchboard")
+    tries = [
+        ("source", "echo x >>src/switchboard/__init__.py"),
+        ("module beside it", "echo x >src/sitecustomize.py"),
+        ("another in its place", "mv src old"),
+        ("elsewhere", "echo x >file"),
+    ]
+    ended = rig.start(script(*tries), PYTHONPATH=str(rig.project / "src"))
+    assert attempts(ended.out) == {
+        "source": "no",
+        "module beside it": "no",
+        "another in its place": "no",
+        "elsewhere": "yes",
+    }, ended.errors
 
 
 def test_debug_shows_the_plan(rig: Rig) -> None:

@@ -38,9 +38,22 @@ printf '\\x1e' >>"$0.calls"
 cat <&9 >>"$0.files"
 printf '%s' "{errors}" >&2
 if [ "${{!#}}" = /bin/true ]; then exit {preflight}; fi
+while [ $# -gt 0 ]; do
+  if [ "$1" = --info-fd ]; then printf '{{"child-pid": %s}}' "$$" >&"$2"; fi
+  if [ "$1 $3" = "--file /.switchboard-sandbox" ]; then cat <&"$2" >/dev/null || exit 1; fi
+  shift
+done
 env -0 >"$0.environment"
 exit {code}
 """
+
+FAKED = """\
+import sys
+from switchboard.sandbox import making, start
+start.Expected.trouble = lambda *_given: None
+sys.exit(making.module_main(sys.argv[1:]))
+"""
+"""A bubblewrap that mounts nothing has no mounts to be looked at."""
 
 CLAUDE = """\
 #!/bin/bash
@@ -176,14 +189,15 @@ class Rig:
         text = (self.programs / "bwrap.calls").read_text() if (self.programs / "bwrap.calls").exists() else ""
         return [call.split("\0")[:-1] for call in text.split("\x1e") if call]
 
-    def command(self) -> list[str]:
+    def command(self, *, faked: bool = False) -> list[str]:
         """The command itself, from a copy that any user can read, run by an interpreter that any user has."""
         copy = self.folder / "product"
         if not copy.exists():
             for room in ("common", "sandbox", "agent"):
                 shutil.copytree(SOURCE / "switchboard" / room, copy / "switchboard" / room)
             shutil.copy(SOURCE / "switchboard/__init__.py", copy / "switchboard")
-        return [python_for(self.user), "-B", "-m", "switchboard.sandbox"]
+        way = ["-c", FAKED] if faked else ["-m", "switchboard.sandbox"]
+        return [python_for(self.user), "-B", "-P", *way]
 
     def hand_over(self) -> None:
         """Everything belongs to the user who starts the command."""
@@ -200,11 +214,16 @@ class Rig:
         arguments: list[str] | None = None,
         cwd: Path | None = None,
         options: list[str] | None = None,
+        faked: bool | None = None,
         **environment: str,
     ) -> Ended:
-        """Run the command to its end; its `claude` runs `script` with bash."""
+        """Run the command to its end; its `claude` runs `script` with bash.
+
+        `faked`: whether the bubblewrap that it finds mounts nothing; None: the rig's own does, no other.
+        """
+        command = self.command(faked=(self.programs / "bwrap").exists() if faked is None else faked)
         self.hand_over()
-        command = [*self.command(), *(options or []), "--", *(arguments or [])]
+        command = [*command, *(options or []), "--", *(arguments or [])]
         done = subprocess.run(  # type: ignore[call-overload]  # the arguments of one user
             command,
             cwd=cwd or self.project,

@@ -17,6 +17,8 @@ TRIAL = "--unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc -
 _CLONE = "kernel/unprivileged_userns_clone"
 _APPARMOR = "kernel/apparmor_restrict_unprivileged_userns"
 _MOST = "user/max_user_namespaces"
+_TYPING = "dev/tty/legacy_tiocsti"
+"""The setting itself came with Linux 6.2. Before that, all could."""
 
 _REMEDIES: tuple[tuple[str, Callable[[int], bool], str], ...] = (
     (_CLONE, lambda value: value == 0, "as root: `sysctl -w kernel.unprivileged_userns_clone=1`, and in /etc/sysctl.d"),
@@ -40,6 +42,13 @@ def sandbox_findings(environment: Mapping[str, str], sysctls: str = "/proc/sys")
     trouble = _trouble(program, environment)
     if trouble is None:
         yield Finding("ok", f"Sandboxes: {program} makes them")
+        if _is(f"{sysctls}/{_TYPING}", lambda value: value != 0):
+            yield Finding(
+                "note",
+                "Sandboxes: the kernel lets a program type into its terminal (dev.tty.legacy_tiocsti is 1). In one "
+                "that you start by hand, with claude-sandbox, that is your own",
+                "as root: `sysctl -w dev.tty.legacy_tiocsti=0`, and in /etc/sysctl.d",
+            )
     else:
         remedies = [text for name, forbids, text in _REMEDIES if _is(f"{sysctls}/{name}", forbids)]
         text = f"Sandboxes: {program} cannot make one: {trouble}"

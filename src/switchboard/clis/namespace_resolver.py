@@ -59,6 +59,13 @@ class NamespaceSearch:
             return Unproven(f"process {found.pid} has ended or changed while it was looked at")
         return replace(found, ancestry=self._processes.ancestry(found.pid, found.start))
 
+    def is_nobodys(self, descriptor: Descriptor) -> bool:
+        """Tell whether all processes have been looked at, and none of another PID namespace may have written it."""
+        start, vantage = descriptor.proc_start, self._vantage
+        if start not in self._starts or self._gap is not None or vantage.namespace is None or not vantage.unfiltered:
+            return False
+        return not any(process.fits(descriptor.pid, start) for process in self._seen)
+
 
 class NamespaceResolver:
     """The resolver for one /proc."""
@@ -75,19 +82,18 @@ def maps_to_nobody(processes: ProcFs, folder: str) -> bool:
     """Tell whether it is certain that no living process wrote any descriptor that lies in the folder.
 
     For folders that only the processes of one sandbox can have written to, and of which the process that we started is
-    gone: such a folder can be removed then. Certain means: every process can be seen, none fits, in our own PID
-    namespace or another, and the folder has not changed meanwhile. Of a descriptor that is damaged, cannot be read or
-    does not say when its writer started, every process of another namespace with its number may be the writer; so it
-    is with all of them where they are too many to be read. A folder that does not exist is nobody's. Looks at all
-    processes at once, for 25 ms if there are 5,000, and only if there is a descriptor at all.
+    gone: such a folder can be removed then. Certain means: every process can be seen, none of another PID namespace
+    fits, and the folder has not changed meanwhile. Processes of our own do not count: none of them is in a sandbox,
+    whatever was written there. Of a descriptor that is damaged, cannot be read or does not say when its writer started,
+    every process of another namespace with its number may be the writer; so it is with all of them where they are too
+    many to be read. A folder that does not exist is nobody's. Looks at all processes at once, for 25 ms if there are
+    5,000, and only if there is a descriptor at all.
     """
     figures = _figures(folder)
     if not figures:
         return figures is not None
     vantage = processes.vantage()
     if vantage.namespace is None or not vantage.unfiltered:
-        return False
-    if any(_lives_here(processes, pid, start) for pid, start in figures):
         return False
     starts = [start for _, start in figures if start is not None]
     try:
@@ -116,14 +122,3 @@ def _writer(folder: str, name: str) -> tuple[int, str | None]:
     if file is None or file.descriptor is None:
         return pid_of_name(name), None
     return file.descriptor.pid, file.descriptor.proc_start
-
-
-def _lives_here(processes: ProcFs, pid: int, start: str | None) -> bool:
-    """Whether a process of our own namespace has these figures, or hides them. Without a start none is suspected:
-
-    the folder was bound into a namespace of its own, and low numbers are always taken here.
-    """
-    if start is None:
-        return False
-    facts = processes.facts(pid)
-    return facts.exists and not facts.ended and facts.start in (None, start)

@@ -10,7 +10,7 @@ directory, may be asked to resume one of them, and has to see that it is open. I
 from __future__ import annotations
 
 import os
-import shutil
+import stat
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 
@@ -77,10 +77,7 @@ class SandboxFolders:
             with suppress(FileNotFoundError, NotADirectoryError):
                 os.unlink(_note(notes, folder))
         with suppress(FileNotFoundError, NotADirectoryError):
-            try:
-                shutil.rmtree(os.path.dirname(folder))
-            except RecursionError as error:
-                raise OSError(f"{folder} is nested too deeply; remove it by hand") from error
+            _remove(os.path.dirname(folder))
 
     def retire(self, folder: str) -> bool:
         """Remove it unless a living process may have a descriptor in it; tell whether it is gone. Raises OSError."""
@@ -99,6 +96,16 @@ class SandboxFolders:
                 return False
 
         return [folder for folder in self._own() if is_filled(folder) and self._is_unused(folder)]
+
+    def stuck(self) -> list[tuple[str, str]]:
+        """Return those of `left` that the host cannot remove, and why."""
+        found = []
+        for folder in self.left():
+            for path in (folder, os.path.dirname(folder), self._base):
+                if os.stat(path).st_uid != os.geteuid() and not os.access(path, os.W_OK | os.X_OK):
+                    found.append((folder, f"{path} belongs to another user"))
+                    break
+        return found
 
     def others(self, in_use: Container[str | None]) -> list[str]:
         """Return those of this data directory that no session uses: left by a host that was killed."""
@@ -140,6 +147,52 @@ class SandboxFolders:
                     continue
                 if folder:  # else it is being written, and its session has not been started
                     yield path, folder if os.path.isabs(folder) else None
+
+
+def _remove(folder: str) -> None:
+    """Remove a directory with what is in it, whatever it is: at any depth, closed to its owner, or a link. No link is
+    followed. Raises OSError.
+
+    Directories that are not empty are moved up until they are.
+    """
+    top = _opened(folder, None)
+    try:
+        mark, serial = os.urandom(8).hex(), 0  # what is there has no such name
+        while names := os.listdir(top):
+            for name in names:
+                if not _is_directory(name, top):
+                    os.unlink(name, dir_fd=top)
+                    continue
+                inner = _opened(name, top)
+                try:
+                    for below in os.listdir(inner):
+                        if _is_directory(below, inner):
+                            os.close(_opened(below, inner))
+                            serial += 1
+                            os.rename(below, f"{mark}-{serial}", src_dir_fd=inner, dst_dir_fd=top)
+                        else:
+                            os.unlink(below, dir_fd=inner)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(folder)
+
+
+def _opened(path: str, folder: int | None) -> int:
+    """Open a directory for its owner to read and change, whatever its mode was."""
+    closed = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if os.fstat(closed).st_mode & 0o700 != 0o700:
+            os.chmod(f"/proc/self/fd/{closed}", 0o700)
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=closed)
+    finally:
+        os.close(closed)
+
+
+def _is_directory(name: str, folder: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _note(notes: str, folder: str) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 
-from switchboard.sandbox.command import module_main
+from switchboard.sandbox.making import module_main
 
 if __name__ == "__main__":
     sys.exit(module_main(sys.argv[1:]))

@@ -1,13 +1,12 @@
-"""Bubblewrap: trying a plan out, making what is missing on the host, and becoming the sandbox (door)."""
+"""Bubblewrap: trying a plan out, making what is missing on the host, and what a sandbox is given open (door)."""
 
 from __future__ import annotations
 
 import errno
 import os
-import signal
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn
+from contextlib import suppress
 
 from switchboard.sandbox.mounts import FIRST_FILE, Refusal
 from switchboard.sandbox.plan import Plan
@@ -19,6 +18,7 @@ NO_NAMESPACES = (
     "user.max_user_namespaces kernel.apparmor_restrict_unprivileged_userns`: the first has to be 1, the second more "
     "than 0, the third 0, or AppArmor needs a profile for bwrap"
 )
+_WAY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
 _ABOUT_NAMESPACES = ("namespace", "uid map", "Operation not permitted", "Permission denied", "loopback")
 
 
@@ -40,39 +40,39 @@ def try_out(bwrap: str, plan: Plan, environment: Mapping[str, str]) -> None:
 
 
 def make(missing: Iterable[Missing]) -> None:
-    """Create directories and empty files. Raises `Refusal` for one that cannot be."""
+    """Create directories and empty files. Raises `Refusal` for one that cannot be.
+
+    Their paths are real ones. Should a link stand on one by now, it has been put there since, and is not followed.
+    """
     for item in missing:
         try:
-            if item.kind == "directory":
-                _make_directory(item.path, 0o700 if item.private else 0o777)
-            else:
-                os.close(os.open(item.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o644))
+            _make(item)
         except FileExistsError:
             continue  # the next plan says what it is
         except OSError as error:
             raise Refusal(f"could not create {item.path}: {error.strerror}") from error
 
 
-def _make_directory(path: str, mode: int) -> None:
-    above = os.path.dirname(path)
-    if not os.path.lexists(above):
-        _make_directory(above, mode)
-    os.mkdir(path, mode)
-
-
-def become(bwrap: str, plan: Plan, environment: Mapping[str, str]) -> NoReturn:
-    """Replace this process by the sandbox. Raises `Refusal` when that fails."""
-    options, contents = plan.options()
-    files = private_files(contents)
-    close_others(files.values())
-    for number, descriptor in files.items():
-        os.dup2(descriptor, number, inheritable=True)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the CLI would inherit that
+def _make(item: Missing) -> None:
+    *above, name = [part for part in item.path.split("/") if part]
+    mode = 0o700 if item.private else 0o777
+    here = os.open("/", _WAY)
     try:
-        os.execve(bwrap, [bwrap, *options, *plan.command], dict(environment))
-    except OSError as error:
-        raise Refusal(f"{bwrap} cannot be run: {error.strerror}") from error
+        for part in above:
+            try:
+                deeper = os.open(part, _WAY, dir_fd=here)
+            except FileNotFoundError:
+                with suppress(FileExistsError):
+                    os.mkdir(part, mode, dir_fd=here)
+                deeper = os.open(part, _WAY, dir_fd=here)
+            os.close(here)
+            here = deeper
+        if item.kind == "directory":
+            os.mkdir(name, mode, dir_fd=here)
+        else:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o644, dir_fd=here))
+    finally:
+        os.close(here)
 
 
 def private_files(contents: Sequence[bytes]) -> dict[int, int]:

@@ -5,6 +5,7 @@ Reads only, and remembers what it has seen: one object answers for the time of b
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Set as AbstractSet
@@ -49,7 +50,7 @@ class PlanFiles(HostFiles, Protocol):
         """Return the names in a directory, sorted."""
 
     def read(self, path: str, limit: int) -> bytes:
-        """Return the first `limit` bytes of a file."""
+        """Return the first `limit` bytes of a regular file."""
 
     def may_write(self, path: str) -> bool:
         """Tell whether this user may make entries in a directory. Never raises."""
@@ -70,7 +71,10 @@ class PlanFiles(HostFiles, Protocol):
         """Return every symbolic link at any depth in a directory, leaving out the directories at paths `without`."""
 
     def git(self, marker: str) -> Repository | str | None:
-        """Return what git says of the repository that a `.git` belongs to, or why it cannot; None without git."""
+        """Return what git says of the repository that a `.git` belongs to, or why it cannot; None without git.
+
+        Raises `OSError` too when git does not come back.
+        """
 
 
 class RealHostFiles:
@@ -112,6 +116,8 @@ class RealHostFiles:
 
     def read(self, path: str, limit: int) -> bytes:
         with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file", path)
             return file.read(limit)
 
     def may_write(self, path: str) -> bool:
@@ -161,11 +167,14 @@ class RealHostFiles:
         environment = {name: value for name, value in os.environ.items() if name not in GIT_PLACES}
         environment["LC_ALL"] = "C"
         command = [self._git, "-C", where, f"--git-dir={marker}"]
-        places, settings = run_both(
-            [*command, "rev-parse", "--git-dir", "--git-common-dir", "--git-path", "hooks"],
-            [*command, "config", "--list", "--show-origin", "--includes", "-z"],
-            environment,
-        )
+        try:
+            places, settings = run_both(
+                [*command, "rev-parse", "--git-dir", "--git-common-dir", "--git-path", "hooks"],
+                [*command, "config", "--list", "--show-origin", "--includes", "-z"],
+                environment,
+            )
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}, asked about the repository there", marker) from error
         return repository(where, os.environ.get("HOME", "/"), places, settings)
 
 

@@ -19,27 +19,32 @@ ESCAPE = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class HostMount:
-    """A line of the table: `root` of the file system `device` is shown at `point`, on top of the mount `parent`."""
+    """A line of the table: `root` of the file system `device` is shown at `point`, on top of the mount `parent`.
+
+    `kind`: of file system; empty where the line does not go that far.
+    """
 
     number: int
     parent: int
     device: str
     root: str
     point: str
+    read_only: bool = False
+    kind: str = ""
 
 
 class HostMounts:
-    """A table of mounts."""
+    """A table of mounts. `all` of them, in its order."""
 
     def __init__(self, mountinfo: str) -> None:
         """Read the table as the kernel writes it. Raises `ValueError` when it is not one."""
-        self._mounts = [_read(line) for line in mountinfo.splitlines()]
-        self._on = {(mount.parent, mount.point): mount for mount in self._mounts if mount.parent != mount.number}
-        numbers = {mount.number for mount in self._mounts}
+        self.all = [_read(line) for line in mountinfo.splitlines()]
+        self._on = {(mount.parent, mount.point): mount for mount in self.all if mount.parent != mount.number}
+        numbers = {mount.number for mount in self.all}
         self._root = next(
             (
                 mount
-                for mount in self._mounts
+                for mount in self.all
                 if mount.point == "/" and (mount.parent not in numbers or mount.parent == mount.number)
             ),
             None,
@@ -47,29 +52,29 @@ class HostMounts:
 
     def same(self, path: str) -> list[str]:
         """Return the other paths of what lies at a real path, also those that a later mount may have covered."""
-        mount = self._holder(path)
+        mount = self.holder(path)
         if mount is None:
             return []
         inner = moved(path, mount.point, mount.root)
         return [
             moved(inner, other.root, other.point)
-            for other in self._mounts
+            for other in self.all
             if other is not mount and other.device == mount.device and is_below(inner, other.root)
         ]
 
     def parts(self, path: str) -> Iterator[tuple[str, str]]:
         """Yield what of the inside of a directory is mounted elsewhere: its path in the directory, the other path."""
-        holder = self._holder(path)
+        holder = self.holder(path)
         if holder is None:
             return
         inner = moved(path, holder.point, holder.root)
-        for other in self._mounts:
+        for other in self.all:
             if other.device == holder.device and other.root != inner and is_below(other.root, inner):
                 yield moved(other.root, inner, path), other.point
-        for mount in self._mounts:
+        for mount in self.all:
             if mount.point == path or not is_below(mount.point, path):
                 continue
-            for other in self._mounts:
+            for other in self.all:
                 if other is mount or other.device != mount.device:
                     continue
                 if is_below(mount.root, other.root):
@@ -77,8 +82,8 @@ class HostMounts:
                 elif is_below(other.root, mount.root):
                     yield moved(other.root, mount.root, mount.point), other.point
 
-    def _holder(self, path: str) -> HostMount | None:
-        """The mount that a path lies in: from the root down, onto whatever is mounted on the way."""
+    def holder(self, path: str) -> HostMount | None:
+        """Return the mount that a real path lies in: from the root down, onto whatever is mounted on the way."""
         mount = self._root
         if mount is None:
             return None
@@ -95,4 +100,6 @@ def _read(line: str) -> HostMount:
     if len(fields) < 5:
         raise ValueError(f"no line of a table of mounts: {line!r}")
     root, point = (ESCAPE.sub(lambda found: chr(int(found.group(1), 8)), field) for field in fields[3:5])
-    return HostMount(int(fields[0]), int(fields[1]), fields[2], root, point)
+    read_only = "ro" in fields[5].split(",") if len(fields) > 5 else False
+    kind = fields[fields.index("-") + 1] if "-" in fields[:-1] else ""
+    return HostMount(int(fields[0]), int(fields[1]), fields[2], root, point, read_only, kind)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from switchboard.sandbox.control import protect_control, refuse_binds
 from switchboard.sandbox.mounts import FLAGS, Mount, Refusal, arguments, ordered
 from switchboard.sandbox.path_walk import Unresolved, walk
+from switchboard.sandbox.planning import Planning
 from switchboard.sandbox.policy import Findings, Missing
 from switchboard.sandbox.programs import Programs
 from switchboard.sandbox.project import Project
@@ -64,16 +65,17 @@ def _build(request: SandboxRequest, files: PlanFiles) -> Plan:
     refuse_binds([root.named if root.named.startswith("/") else root.path for root in roots], request.control, files)
     add_system(table, files, request)
     add_roots(table, roots, files)
-    state = State(request, table, files, findings, protection)
+    planning = Planning(request, table, files, findings, protection)
+    state = State(planning)
     state.add()
-    project = Project(roots, table, files, findings, protection)
+    project = Project(roots, planning)
     for root in roots:
         protection.check_chain(root.path)
     project.add_claude()
     state.protect()
     project.keep_links()
     project.add_git()
-    command = Programs(request, table, files, findings, protection).command()
+    command = Programs(planning).command()
     protection.pin_ways()
     mounts = [*table.mounts, *protect_control(table.mounts, request.control, files)]
     return Plan(

@@ -83,7 +83,8 @@ SESSIONS = "sessions"
 class PythonPlace:
     """The interpreter that runs this: as called, its environment, its installation, package folders, our own package.
 
-    All absolute. `packages`: directories of installed packages that lie in neither.
+    All absolute. `packages`: directories of installed packages that lie in neither. `searched`: every directory that
+    it imports from.
     """
 
     executable: str
@@ -91,6 +92,7 @@ class PythonPlace:
     base_prefix: str
     package: str
     packages: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,38 +6,62 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from switchboard.sandbox.mounts import Mount, Refusal, is_below
+from switchboard.sandbox.outside import find_inside
 from switchboard.sandbox.path_walk import MAX_LINKS, Unresolved, Walk, walk
-from switchboard.sandbox.protect import Protection
-from switchboard.sandbox.system import find_program
-from switchboard.sandbox.table import Table
+from switchboard.sandbox.planning import Planning
 
 if TYPE_CHECKING:
-    from switchboard.sandbox.host_files import PlanFiles
-    from switchboard.sandbox.policy import Findings, PythonPlace, SandboxRequest
+    from switchboard.sandbox.policy import PythonPlace
 
 PROGRAM_VARIABLE = "SWITCHBOARD_CLAUDE"
 FIRST_LINE = 4_096
+
+PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")
+"""Of a Python installation or environment: what lies beside them in the same directory may be a project."""
 
 
 class Programs:
     """Adds what programs need. Called when everything writable is in the table."""
 
-    def __init__(
-        self, request: SandboxRequest, table: Table, files: PlanFiles, findings: Findings, protection: Protection
-    ) -> None:
-        self._request = request
-        self._table = table
-        self._files = files
-        self._findings = findings
-        self._protection = protection
-        self._homes = (request.home, protection.home)
+    def __init__(self, planning: Planning) -> None:
+        self._request = planning.request
+        self._table = planning.table
+        self._files = planning.files
+        self._findings = planning.findings
+        self._protection = planning.protection
+        self._homes = (planning.request.home, planning.protection.home)
 
     def command(self) -> list[str]:
         """Add the CLI's program and return what is to be run, without the session's arguments."""
+        if self._request.python is not None:
+            self._keep_ourselves(self._request.python)
         if self._request.cli.name == "agent":
             assert self._request.python is not None
             return self._agent(self._request.python)
         return self._claude()
+
+    def _keep_ourselves(self, python: PythonPlace) -> None:
+        """Make read-only what of Switchboard lies where the session works: it starts the next one, outside."""
+        places = [python.base_prefix, python.prefix, *python.packages, *python.searched, python.package]
+        for path in dict.fromkeys(places):
+            way = self._way(path)
+            if way.found is None:
+                continue
+            if not self._table.holds(way.real):
+                self._protection.keep(way.real, why="Switchboard itself")
+            elif way.real in self._searched(python):
+                raise Refusal(
+                    f"Switchboard imports modules from {way.real}, where the session is to work; "
+                    "install it elsewhere, and start it with `python -P` when by hand"
+                )
+            else:
+                for name in PARTS:
+                    inner = self._files.look(f"{way.real}/{name}")
+                    if inner is not None and inner.kind in ("directory", "file"):
+                        self._protection.keep(f"{way.real}/{name}", why="Switchboard itself")
+
+    def _searched(self, python: PythonPlace) -> set[str]:
+        return {self._way(path).real for path in (*python.packages, *python.searched)}
 
     # --- Claude Code ---
 
@@ -47,9 +71,12 @@ class Programs:
         if "/" in named:
             found: str | None = posixpath.join(self._request.cwd, named)
         else:
-            found = find_program(named, environment, self._files)
+            found = find_inside(named, self._request, self._files)
         if found is None:
-            raise Refusal(f"{named} not found in PATH; install it, or name it with {PROGRAM_VARIABLE}")
+            raise Refusal(
+                f"{named} not found in PATH (outside of the directories that the session works in); "
+                f"install it, or name it with {PROGRAM_VARIABLE}"
+            )
         real = self._way(found).real
         if not self._files.is_program(real):
             raise Refusal(f"resolved claude is not an executable file: {real}")
@@ -58,7 +85,7 @@ class Programs:
             # In the CLI's own writable state, which may bring new versions: this one stays what it is.
             self._table.add(Mount("ro", spot, real, why="the running program"))
             self._protection.guard(spot)
-        node = find_program("node", environment, self._files)
+        node = find_inside("node", self._request, self._files)
         if node is not None:
             self._show_program(node)
         self._show_interpreter(real)
@@ -79,7 +106,7 @@ class Programs:
         interpreter: str | None = words[0]
         if posixpath.basename(words[0]) == "env":
             names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-            interpreter = find_program(names[0], self._request.environment, self._files) if names else None
+            interpreter = find_inside(names[0], self._request, self._files) if names else None
         if interpreter is None or not self._files.is_program(interpreter):
             self._findings.warn(f"the interpreter that {program} names ({' '.join(words)}) was not found")
         else:

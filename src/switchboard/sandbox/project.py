@@ -8,37 +8,32 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from switchboard.sandbox.git_answers import NEWLINE, Repository
 from switchboard.sandbox.mounts import Mount, Refusal
+from switchboard.sandbox.planning import Planning
 from switchboard.sandbox.policy import Missing
-from switchboard.sandbox.protect import Protection
 from switchboard.sandbox.roots import Root
-from switchboard.sandbox.table import Table
-
-if TYPE_CHECKING:
-    from switchboard.sandbox.host_files import PlanFiles
-    from switchboard.sandbox.policy import Findings
 
 OPEN = ("worktrees", "agent-memory", "agent-memory-local")
 """What in a project's `.claude` the CLI itself writes."""
 
 HOOKS_SETTING = "core.hooksPath"
 
+READ_BY_GIT = ("HEAD", "config", "config.worktree", "commondir", "gitdir", "packed-refs")
+"""What git opens when it is asked about a repository."""
+
 
 class Project:
     """Protects all markers below the working directories."""
 
-    def __init__(
-        self, roots: Sequence[Root], table: Table, files: PlanFiles, findings: Findings, protection: Protection
-    ) -> None:
+    def __init__(self, roots: Sequence[Root], planning: Planning) -> None:
         self._roots = [root for root in roots if root.is_directory]
-        self._table = table
-        self._files = files
-        self._findings = findings
-        self._protection = protection
-        found = {path: None for root in self._roots for path in files.markers(root.source)}
+        self._table = planning.table
+        self._files = planning.files
+        self._findings = planning.findings
+        self._protection = planning.protection
+        found = {path: None for root in self._roots for path in planning.files.markers(root.source)}
         found |= {f"{root.source}/{name}": None for root in self._roots for name in (".claude", ".git")}
         self._markers = sorted(found, key=lambda path: (path.count("/"), path))
         self._directories: list[str] = []
@@ -101,6 +96,7 @@ class Project:
             self._protection.hold(path)
         else:
             self._protection.keep(path, why="the place of the repository")
+        self._refuse_pipes(path)
         answer = self._files.git(path)
         if isinstance(answer, Repository):
             self._add_repository(path, answer)
@@ -113,6 +109,13 @@ class Project:
             raise Refusal(f"git cannot read the repository at {posixpath.dirname(path)}: {answer}")
         if there.kind == "directory":
             self._add_git_folder(path, per_worktree=False)
+
+    def _refuse_pipes(self, marker: str) -> None:
+        """Refuse what would keep git waiting: a pipe in a file's place."""
+        for path in (marker, *(f"{marker}/{name}" for name in READ_BY_GIT)):
+            there = self._files.look(path)
+            if there is not None and there.kind == "other":
+                raise Refusal(f"{path} is neither a file nor a directory, and git would wait for it; remove it")
 
     def _git_place(self, marker: str) -> str:
         """Return the directory that a `.git` is, or names, without git's help."""

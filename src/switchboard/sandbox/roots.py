@@ -54,6 +54,9 @@ def find_roots(request: SandboxRequest, files: PlanFiles, findings: Findings) ->
         lexical = normalise_directory(posixpath.join(request.cwd, named))
         for form in (lexical, way.real):
             refuse_place(named, form, homes, folders)
+        if named == request.cwd and way.links:
+            # The kernel names the directory that this process is in without any.
+            raise Refusal(f"the working directory '{named}' was just exchanged for a symbolic link")
         if way.found is None:
             if named == request.cwd:
                 raise Refusal(f"the working directory '{named}' does not exist")

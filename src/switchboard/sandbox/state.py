@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
 
 from switchboard.sandbox.mounts import Mount, Refusal, is_below
 from switchboard.sandbox.path_walk import Walk
+from switchboard.sandbox.planning import Planning
 from switchboard.sandbox.policy import PROJECTS, SESSIONS, Missing, cli_folder, settings_file
-from switchboard.sandbox.protect import Protection
 from switchboard.sandbox.roots import is_marked
-from switchboard.sandbox.table import Table
-
-if TYPE_CHECKING:
-    from switchboard.sandbox.host_files import PlanFiles
-    from switchboard.sandbox.policy import Findings, SandboxRequest
 
 LONGEST_NAME = 200
 """A longer folder name is cut by the CLI and ends in a hash, which is the CLI's to know."""
@@ -28,15 +22,13 @@ _OTHER = re.compile(r"[^A-Za-z0-9]")
 class State:
     """Adds the folder of the CLI to a table, and later protects what its entries lead to."""
 
-    def __init__(
-        self, request: SandboxRequest, table: Table, files: PlanFiles, findings: Findings, protection: Protection
-    ) -> None:
-        self._request = request
-        self._table = table
-        self._files = files
-        self._findings = findings
-        self._protection = protection
-        self._folder = cli_folder(request.cli, request)
+    def __init__(self, planning: Planning) -> None:
+        self._request = planning.request
+        self._table = planning.table
+        self._files = planning.files
+        self._findings = planning.findings
+        self._protection = planning.protection
+        self._folder = cli_folder(planning.request.cli, planning.request)
         self._real = self._folder
         self._links: list[str] = []
         self._directories: list[str] = []
@@ -174,7 +166,9 @@ class State:
         path = posixpath.join(self._request.home, name)
         way = self._protection.check_chain(path)
         if way.found is None:
-            self._findings.lacks(Missing(path, private=True))
+            # No link is followed to make something; one that leads nowhere is not made to lead somewhere.
+            leads_nowhere = bool(way.links) and self._protection.check_chain(way.links[-1]).found is None
+            self._findings.lacks(Missing(path if leads_nowhere else way.real, private=True))
             return
         if way.links:
             self._refuse_target(path, way, "directory", posixpath.basename(name))

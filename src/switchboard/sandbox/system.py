@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from switchboard.sandbox.mounts import Mount, is_below
@@ -35,7 +35,7 @@ def add_system(table: Table, files: PlanFiles, request: SandboxRequest) -> None:
     table.add(Mount("tmpfs", "/tmp"))  # noqa: S108 -- a mount of its own
     table.add(Mount("dir", "/var"))
     for path in READ_ONLY:
-        table.add(Mount("ro", path, path))
+        table.add(Mount("ro", path, walk(path, files).real))
     for path in BESIDE_USR:
         there = files.look(path)
         if there is not None and there.kind == "link":
@@ -83,13 +83,18 @@ def _add_podman(table: Table, files: PlanFiles, request: SandboxRequest) -> None
     folder = posixpath.join(runtime, "podman")
     if find_program("podman", request.environment, files) is None or not files.is_socket(f"{folder}/podman.sock"):
         return
-    table.add(Mount("ro", folder, folder, why="podman's socket"))
+    table.add(Mount("ro", folder, walk(folder, files).real, why="podman's socket"))
 
 
-def find_program(name: str, environment: Mapping[str, str], files: PlanFiles) -> str | None:
-    """Return the first program of that name in `PATH`; only directories with an absolute path count."""
+def find_program(
+    name: str, environment: Mapping[str, str], files: PlanFiles, allowed: Callable[[str], bool] = lambda _path: True
+) -> str | None:
+    """Return the first program of that name in `PATH`; only directories with an absolute path count.
+
+    `allowed`: whether the one at a path may be taken.
+    """
     for folder in environment.get("PATH", "").split(":"):
         candidate = posixpath.join(folder, name)
-        if folder.startswith("/") and files.is_program(candidate):
+        if folder.startswith("/") and files.is_program(candidate) and allowed(candidate):
             return candidate
     return None

@@ -10,6 +10,10 @@ question starts over.
 
 A descriptor that no process of our own PID namespace is proven to have written may have been written in another one.
 Only then are all processes looked at, once for every such descriptor; a session that no file names costs nothing of it.
+
+Into the folder of a sandbox nobody writes but the processes of that sandbox, and these are in another PID namespace. So
+a descriptor in there that gives the figures of a process of our own proves nothing about that process. When all have
+been looked at and none elsewhere has these figures, it is a fabrication, and counts for nothing.
 """
 
 from __future__ import annotations
@@ -67,6 +71,9 @@ class WriterSearch(Protocol):
     def found(self, descriptor: Descriptor) -> Resolved | Unproven:
         """Return the one process that provably wrote it, looked at anew, or why there is none."""
 
+    def is_nobodys(self, descriptor: Descriptor) -> bool:
+        """Tell whether every process has been looked at, and none of another PID namespace may have written it."""
+
 
 class WriterResolver(Protocol):
     """Finds the writers of descriptors among processes of other PID namespaces."""
@@ -81,7 +88,8 @@ class LivenessSources:
 
     `launches(pid, start)`: what was recorded of a process that we launched; may raise `EvidenceUnavailable`.
     `resolver`: without one, what is not proven in our own PID namespace stays unresolved.
-    `jobs`: the folders in which background jobs are recorded.
+    `jobs`: the folders in which background jobs are recorded. `sandboxed`: those of `folders` that only the processes
+    of one sandbox write to.
     """
 
     folders: Callable[[], Sequence[str]]
@@ -90,6 +98,7 @@ class LivenessSources:
     launches: Callable[[int, str], Sequence[LaunchEvidence]]
     resolver: WriterResolver | None = None
     jobs: Callable[[], Sequence[str]] = lambda: ()
+    sandboxed: Callable[[], Collection[str]] = lambda: ()
 
 
 class _Pass:
@@ -100,6 +109,9 @@ class _Pass:
         self._key = session_id
         self._excluded = excluded
         self._searches: dict[str, WriterSearch] = {}  # by the path of the file whose writer was looked for
+        self._sandboxed: frozenset[str] = frozenset()
+        self._fabricated: set[str] = set()
+        """The paths of files in sandboxes' folders that give the figures of a process of our own."""
         self.vantage: Vantage = sources.processes.vantage()
         self.candidates: list[Candidate] = []
         self.torn: list[RawFile] = []
@@ -108,6 +120,7 @@ class _Pass:
     def run(self) -> Iterator[None]:
         """Read, and look for writers elsewhere; yields wherever the loop may have a turn."""
         count = 0
+        self._sandboxed = frozenset(self._sources.sandboxed())
         for folder in self._sources.folders():
             for name in self._names(folder):
                 self._take(read_raw(folder, name))
@@ -124,7 +137,9 @@ class _Pass:
         search = self._sources.resolver.search(descriptors, self.vantage)
         yield from search.run()
         self._searches = dict.fromkeys((candidate.path for candidate in wanted), search)
-        self.candidates = [self._translated(candidate) for candidate in self.candidates]
+        self.candidates = [
+            self._translated(candidate) for candidate in self.candidates if not self._is_fabricated(candidate)
+        ]
 
     def _doubtful(self) -> list[Candidate]:
         """Return the candidates whose writer may be in another namespace, as far as that can change the answer."""
@@ -144,6 +159,12 @@ class _Pass:
         if search is None or candidate.descriptor is None:
             return candidate
         return replace(candidate, resolved=search.found(candidate.descriptor))
+
+    def _is_fabricated(self, candidate: Candidate) -> bool:
+        search = self._searches.get(candidate.path)
+        if search is None or candidate.descriptor is None or candidate.path not in self._fabricated:
+            return False
+        return search.is_nobodys(candidate.descriptor)
 
     def _names(self, folder: str) -> list[str]:
         try:
@@ -174,6 +195,10 @@ class _Pass:
             return Candidate(file.path, None)
         process = self._sources.processes.facts(descriptor.pid)
         found = Candidate(file.path, descriptor, process)
+        if os.path.dirname(file.path) in self._sandboxed:
+            if judge(found, self.vantage)[0] != "unresolved":
+                self._fabricated.add(file.path)
+            found = Candidate(file.path, descriptor)
         if judge(found, self.vantage)[0] != "unresolved" or descriptor.proc_start is None:
             return found
         try:

@@ -52,6 +52,19 @@ def test_one_is_made_around_nothing(machine: Machine, tmp_path: Path) -> None:
     assert (tmp_path / "asked").read_text() == f"{asked}\nb\n"
 
 
+@pytest.mark.parametrize(("value", "notes"), [("1\n", 1), ("0\n", 0), (None, 0)])
+def test_a_kernel_that_lets_programs_type_into_their_terminal(machine: Machine, value: str | None, notes: int) -> None:
+    machine.bwrap("exit 0")
+    if value is not None:
+        machine.set("dev/tty/legacy_tiocsti", value)
+    (first, *others) = sandbox_findings({"PATH": str(machine.bin)}, str(machine.sysctls))
+    assert first.level == "ok"
+    assert len(others) == notes
+    for note in others:
+        assert (note.level, "dev.tty.legacy_tiocsti" in note.text) == ("note", True)
+        assert "sysctl -w dev.tty.legacy_tiocsti=0" in (note.remedy or "")
+
+
 NO = "echo 'bwrap: No permissions to create new namespace' >&2; exit 1"
 
 

@@ -105,6 +105,30 @@ def test_what_changes_while_it_is_looked_at_is_unproven(
     assert search.found(descriptor()) == Unproven("process 8000 has ended or changed while it was looked at")
 
 
+@pytest.mark.parametrize(
+    ("prepare", "nobodys"),
+    [
+        pytest.param(lambda _processes: None, True, id="no process"),
+        pytest.param(lambda processes: processes.sandboxed(8000), False, id="its writer"),
+        pytest.param(lambda processes: processes.sandboxed(8000, 9), True, id="another number"),
+        pytest.param(lambda processes: processes.add(2, start="9000"), True, id="a process of ours"),
+        pytest.param(
+            lambda processes: (processes.root / "self" / "ns" / "pid").unlink(), False, id="we do not know where we are"
+        ),
+    ],
+)
+def test_what_nobody_elsewhere_may_have_written(
+    processes: FakeProcesses, prepare: Callable[[FakeProcesses], object], nobodys: bool
+) -> None:
+    prepare(processes)
+    assert searched(processes).is_nobodys(descriptor()) is nobodys
+
+
+def test_before_all_have_been_looked_at_it_may_be_somebodys(processes: FakeProcesses) -> None:
+    door = processes.door()
+    assert not NamespaceSearch(door, [descriptor()], door.vantage()).is_nobodys(descriptor())
+
+
 # --- folders of ended sandboxes -------------------------------------------------------------------------------------
 
 
@@ -249,10 +273,10 @@ def appeared(processes: FakeProcesses, folder: Folder) -> None:
         pytest.param(later, True, id="its number was given out again inside"),
         pytest.param(hidden, False, id="a process cannot be looked at"),
         pytest.param(namespace_hidden, False, id="a process whose namespace is hidden fits"),
-        pytest.param(native, False, id="a process of ours fits"),
+        pytest.param(native, True, id="a process of ours fits"),
         pytest.param(native_other, True, id="a process of ours has the number"),
         pytest.param(native_exited, True, id="a process of ours fits and has exited"),
-        pytest.param(native_hidden, False, id="a process of ours has the number and hides its start"),
+        pytest.param(native_hidden, True, id="a process of ours has the number and hides its start"),
         pytest.param(filtered, False, id="/proc hides processes"),
         pytest.param(own_hidden, False, id="our own namespace is unreadable"),
         pytest.param(second, False, id="the writer of another descriptor lives"),

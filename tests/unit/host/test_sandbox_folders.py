@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from switchboard.host import sandbox_folders
 from switchboard.host.sandbox_folders import SandboxFolders
 
 
@@ -102,19 +106,62 @@ def test_links_in_it_are_removed_and_not_followed(folders: SandboxFolders, tmp_p
     assert (kept / "file").read_text() == "mine"
 
 
-def test_what_cannot_be_removed_says_so(folders: SandboxFolders) -> None:
+def test_one_that_is_nested_as_deeply_as_can_be_is_removed(folders: SandboxFolders) -> None:
     folder = folders.of("deep")
     folders.make(folder, None)
     here = os.open(folder, os.O_RDONLY)
     for _ in range(1_500):
         os.mkdir("d", dir_fd=here)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=here))
         inner = os.open("d", os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = inner
     os.close(here)
-    with pytest.raises(OSError, match="nested too deeply"):
-        folders.drop(folder)
-    os.system(f"rm -rf {os.path.dirname(folder)}")
+    folders.drop(folder)
+    assert not os.path.exists(os.path.dirname(folder))
+
+
+CLOSED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from switchboard.host import sandbox_folders
+from switchboard.host.sandbox_folders import SandboxFolders
+import encodings.ascii
+os.chdir(sys.argv[2])
+os.chown(".", 65534, 65534)
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+folders = SandboxFolders("data", [], lambda folder: True)
+os.mkdir("data")
+folder = folders.of("one")
+folders.make(folder, None)
+os.makedirs(f"{folder}/outer/inner")
+open(f"{folder}/outer/inner/file", "w").close()
+for path in ("outer/inner", "outer", ""):
+    os.chmod(f"{folder}/{path}", 0)
+folders.drop(folder)
+print(os.listdir("data/sandboxes"))
+"""
+
+
+def test_one_that_is_closed_to_its_owner_is_removed(tmp_path: Path) -> None:
+    source = str(Path(sandbox_folders.__file__).parents[2])
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        command = [sys.executable, "-c", CLOSED, source, place]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_what_cannot_be_removed_is_named(folders: SandboxFolders, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folders.of("one")
+    folders.make(folder, None)
+    Path(folder, "2.json").write_text("{}")
+    assert folders.stuck() == []
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != os.path.dirname(folder))
+    assert folders.stuck() == [(folder, f"{os.path.dirname(folder)} belongs to another user")]
 
 
 # --- notes for other hosts ----------------------------------------------------------------------------------------

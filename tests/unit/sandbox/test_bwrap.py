@@ -44,6 +44,16 @@ def test_what_cannot_be_made_is_named(tmp_path: Path) -> None:
         make([Missing(f"{tmp_path}/file/x")])
 
 
+def test_no_link_is_followed_to_make_something(tmp_path: Path) -> None:
+    """Whoever can put a link in the way does not decide where something is made."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "way").symlink_to("elsewhere")
+    for missing in (Missing(f"{tmp_path}/way/folder"), Missing(f"{tmp_path}/way/file", "file")):
+        with pytest.raises(Refusal, match=f"could not create {missing.path}: Not a directory"):
+            make([missing])
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_private_files_are_read_from_their_start() -> None:
     files = private_files([b"one", b"", b"three"])
     try:
@@ -106,35 +116,3 @@ def test_only_pipes_and_the_terminal_stay_open(tmp_path: Path) -> None:
     script.write_text(CLOSER)
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["read", "write", "kept", "terminal"]
-
-
-BECOMES = """
-import sys
-from switchboard.sandbox.bwrap import become
-from switchboard.sandbox.mounts import Mount
-from switchboard.sandbox.plan import Plan
-plan = Plan((Mount("file", "/f", content=b"private"),), ("/cli", "a b"), "/")
-become(sys.argv[1], plan, {"A": "b"})
-"""
-
-
-def test_the_process_is_replaced(tmp_path: Path) -> None:
-    program = tmp_path / "bwrap"
-    program.write_text('#!/bin/bash\nprintf "%s\\n" "$$" "$A" "$(cat <&9)" "${@: -2}"\ntrap\n')
-    program.chmod(0o755)
-    process = subprocess.Popen([sys.executable, "-c", BECOMES, str(program)], stdout=subprocess.PIPE, text=True)
-    out, _ = process.communicate(timeout=30)
-    assert out.splitlines() == [str(process.pid), "b", "private", "/cli", "a b"]
-
-
-def test_ignored_signals_are_not_passed_on(tmp_path: Path) -> None:
-    program = tmp_path / "bwrap"
-    program.write_text("#!/bin/sh\ngrep SigIgn /proc/self/status\n")
-    program.chmod(0o755)
-    done = subprocess.run([sys.executable, "-c", BECOMES, str(program)], capture_output=True, text=True, check=True)
-    assert int(done.stdout.split()[1], 16) & (1 << 12 | 1 << 24) == 0  # SIGPIPE and SIGXFSZ
-
-
-def test_a_bubblewrap_that_has_gone_since() -> None:
-    done = subprocess.run([sys.executable, "-c", BECOMES, "/nonexistent"], capture_output=True, text=True, check=False)
-    assert done.stderr.endswith("Refusal: /nonexistent cannot be run: No such file or directory\n")

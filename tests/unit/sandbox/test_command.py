@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.support.sandbox_rig import Rig, snapshot
 
-from switchboard.sandbox import command
+from switchboard.sandbox import command, making
+from switchboard.sandbox.start import MARK
 
 
 @pytest.fixture
@@ -19,6 +20,13 @@ def rig(tmp_path: Path) -> Rig:
     made.command()
     made.fake_bwrap()
     return made
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The installed command would start over for them."""
+    for name in [name for name in os.environ if name.startswith("PYTHON")]:
+        monkeypatch.delenv(name)
 
 
 def host(rig: Rig) -> dict[str, str]:
@@ -43,12 +51,18 @@ def test_the_plan_is_tried_out_before_and_after_directories_are_made(rig: Rig) -
     rig.start()
     first = rig.calls()
     assert [call[-1] for call in first] == ["/bin/true", "/bin/true", str(rig.claude)]
-    assert first[1][:-1] == first[2][:-1]
+    assert first[1][:-1] == planned(first[2])
     (rig.programs / "bwrap.calls").unlink()
     rig.start()
     again = rig.calls()
     assert [call[-1] for call in again] == ["/bin/true", str(rig.claude)]
-    assert again[0][:-1] == again[1][:-1]
+    assert again[0][:-1] == planned(again[1])
+
+
+def planned(call: list[str]) -> list[str]:
+    """The options of a call without what the mounts are looked at with, and without the program."""
+    assert call[-9::] == ["--info-fd", "10", *("--file", "11", MARK), *("--file", "12", MARK), str(call[-1])]
+    return call[:-9]
 
 
 def test_each_call_gets_the_private_file_from_its_start(rig: Rig) -> None:
@@ -100,6 +114,20 @@ def test_without_bwrap(rig: Rig) -> None:
     assert "claude-sandbox: bwrap not found in PATH; install bubblewrap" in ended.errors
 
 
+@pytest.mark.parametrize("name", ["bwrap", "git"])
+def test_a_program_of_the_project_is_not_run_outside(rig: Rig, name: str) -> None:
+    rig.repository(rig.project)
+    rig.program(rig.project / f"bin/{name}", f'#!/bin/bash\ntouch "{rig.folder}/ran-outside"\n')
+    (rig.programs / "bwrap.calls").unlink(missing_ok=True)
+    path = f"{rig.project}/bin:{rig.environment()['PATH']}"
+    assert rig.start(PATH=path).code == 0
+    assert rig.calls()
+    ended = rig.start(PATH=f"{rig.project}/bin:{rig.programs if name == 'git' else ''}")
+    assert ended.code == 125
+    assert f"{name} was found nowhere in PATH but at {rig.project}/bin/{name}, where sessions can write" in ended.errors
+    assert not (rig.folder / "ran-outside").exists()
+
+
 def test_claude_also_a_shell_function(rig: Rig) -> None:
     """What a shell would call by that name does not count: the program does."""
     ended = rig.start(**{"BASH_FUNC_claude%%": "() { echo function; }"})
@@ -144,9 +172,9 @@ def test_could_not_create(rig: Rig) -> None:
 
 
 def test_what_stays_missing_ends_the_start(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "make", lambda _missing: None)
-    with pytest.raises(command.Refusal, match=r"could not prepare the mount points: .*projects"):
-        command._complete(rig.request(), None, {})
+    monkeypatch.setattr(making, "make", lambda _missing: None)
+    with pytest.raises(making.Refusal, match=r"could not prepare the mount points: .*projects"):
+        making._complete(rig.request(), None, {})
 
 
 def test_missing_bind_is_a_warning(rig: Rig) -> None:
@@ -169,12 +197,12 @@ def test_control_directories_are_looked_at_again_at_the_last_moment(rig: Rig) ->
 
 def test_the_terminal_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sysctl = tmp_path / "legacy_tiocsti"
-    monkeypatch.setattr(command, "TIOCSTI", str(sysctl))
-    assert command._terminal_warnings() == []
+    monkeypatch.setattr(making, "TIOCSTI", str(sysctl))
+    assert making._terminal_warnings() == []
     sysctl.write_text("0\n")
-    assert command._terminal_warnings() == []
+    assert making._terminal_warnings() == []
     sysctl.write_text("1\n")
-    assert [text for text in command._terminal_warnings() if "dev.tty.legacy_tiocsti=1" in text]
+    assert [text for text in making._terminal_warnings() if "dev.tty.legacy_tiocsti=1" in text]
 
 
 @pytest.mark.parametrize(
@@ -190,22 +218,53 @@ def test_the_terminal_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 )
 def test_module_arguments(monkeypatch: pytest.MonkeyPatch, argv: list[str], name: str, arguments: list[str]) -> None:
     seen = []
-    monkeypatch.setattr(command, "_guarded", lambda *given: seen.append(given) or 125)
-    assert command.module_main(argv) == 125
+    monkeypatch.setattr(making, "guarded", lambda *given: seen.append(given) or 125)
+    assert making.module_main(argv) == 125
     assert seen == [(name, arguments)]
 
 
 @pytest.mark.parametrize("argv", [["--cli"], ["--cli", "codex"], ["--cli=", "x"]])
 def test_an_unknown_cli(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.module_main(argv) == 125
+    assert making.module_main(argv) == 125
     assert capsys.readouterr().err.startswith("claude-sandbox: --cli takes claude or agent\n")
 
 
 def test_the_installed_command_takes_every_argument_as_claudes(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(command, "_guarded", lambda *given: seen.append(given) or 125)
+    monkeypatch.setattr(making, "guarded", lambda *given: seen.append(given) or 125)
     assert command.main(["--cli", "agent", "--", "x"]) == 125
     assert seen == [("claude", ["--cli", "agent", "--", "x"])]
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX"])
+def test_the_installed_command_starts_over_without_what_tells_python_where_to_look(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    seen = []
+    monkeypatch.setenv(name, "/p")
+    monkeypatch.setattr(os, "execv", lambda *given: seen.append(given) or (_ for _ in ()).throw(OSError(2, "gone")))
+    assert command.main(["--cli", "x"]) == 125
+    options = ["-E", "-P", "-m", "switchboard.sandbox", "--cli", "claude", "--", "--cli", "x"]
+    assert seen == [(sys.executable, [sys.executable, *options])]
+
+
+def test_a_module_of_the_project_is_not_imported(tmp_path: Path) -> None:
+    """The installed command, with a search path that leads into the project, imports nothing from there any more."""
+    rig = Rig(tmp_path)
+    for module in ("tempfile", "fcntl", "signal", "re", "typing", "dataclasses", "collections"):
+        rig.write(rig.project / f"{module}.py", f"open({str(tmp_path / 'loaded')!r}, 'a')\n")
+    started = "import sys; from switchboard.sandbox.command import main; sys.exit(main([]))"
+    source = str(Path(command.__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {source!r}); {started}"],
+        cwd=tmp_path,
+        env=rig.environment(PYTHONPATH=str(rig.project)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 125
+    assert not (tmp_path / "loaded").exists(), done.stderr
 
 
 def test_an_unexpected_fault_is_a_refusal_too(
@@ -214,7 +273,7 @@ def test_an_unexpected_fault_is_a_refusal_too(
     def fails(*_given: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(command, "_run", fails)
+    monkeypatch.setattr(making, "_run", fails)
     assert command.main([]) == 125
     assert capsys.readouterr().err == "claude-sandbox: unexpected ZeroDivisionError: by zero\n"
 
@@ -224,13 +283,13 @@ def test_a_working_directory_that_is_gone(rig: Rig, monkeypatch: pytest.MonkeyPa
         raise FileNotFoundError(2, "No such file or directory")
 
     monkeypatch.setattr(os, "getcwd", gone)
-    with pytest.raises(command.Refusal, match="the working directory is gone"):
-        command._cwd()
+    with pytest.raises(making.Refusal, match="the working directory is gone"):
+        making._cwd()
 
 
 def test_little_is_imported() -> None:
     """What the start of a terminal waits for: asyncio alone would take longer than the sandbox."""
-    listing = 'import sys, switchboard.sandbox.command as c; print(" ".join(sorted(sys.modules)))'
+    listing = 'import sys, switchboard.sandbox.making; print(" ".join(sorted(sys.modules)))'
     done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
     slow = {"asyncio", "subprocess", "tempfile", "json", "hashlib", "argparse", "pathlib"}
     assert slow & set(done.stdout.split()) == set()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.sandbox_rig import Rig
 
+from switchboard.sandbox import run
 from switchboard.sandbox.git_answers import Repository
 from switchboard.sandbox.host_files import RealHostFiles
 
@@ -87,12 +88,10 @@ def test_links_at_any_depth(tmp_path: Path, files: RealHostFiles) -> None:
 
 def test_reading(tmp_path: Path, files: RealHostFiles) -> None:
     (tmp_path / "file").write_text("abc")
-    os.mkfifo(tmp_path / "pipe")
     assert files.read(f"{tmp_path}/file", 2) == b"ab"
-    assert files.read(f"{tmp_path}/pipe", 2) == b""
     with pytest.raises(FileNotFoundError):
         files.read(f"{tmp_path}/gone", 2)
-    assert files.names(str(tmp_path)) == ["file", "pipe"]
+    assert files.names(str(tmp_path)) == ["file"]
 
 
 def test_programs_and_sockets(tmp_path: Path, files: RealHostFiles, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,3 +129,27 @@ def test_git_of_a_directory_that_is_no_repository(tmp_path: Path, files: RealHos
 
 def test_without_git(tmp_path: Path) -> None:
     assert RealHostFiles().git(f"{tmp_path}/.git") is None
+
+
+def test_only_regular_files_are_read(tmp_path: Path, files: RealHostFiles) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match="not a regular file"):
+            files.read(f"{tmp_path}/{name}", 10)
+    with pytest.raises(OSError, match="not a regular file"):
+        files.read("/dev/zero", 10)
+
+
+def test_a_git_that_waits(tmp_path: Path, files: RealHostFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting may lead it to a pipe anywhere."""
+    monkeypatch.setattr(run, "SECONDS", 0.3)
+    rig = Rig(tmp_path)
+    marker = rig.repository(rig.project)
+    rig.git(rig.project, "config", "include.path", f"{tmp_path}/pipe")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(
+        TimeoutError, match="git did not end within 0 seconds, asked about the repository there"
+    ) as late:
+        files.git(str(marker))
+    assert late.value.filename == str(marker)

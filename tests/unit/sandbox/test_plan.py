@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.sandbox_rig import Rig, access, mount_at, position
 
+from switchboard.sandbox import run
 from switchboard.sandbox.mounts import Refusal, ordered
 
 
@@ -841,3 +842,41 @@ def test_transcripts_are_not_searched_for_links(rig: Rig) -> None:
     """There are many, and nobody obeys them."""
     rig.link(".claude/projects/-other/link", rig.write(rig.project / "file"))
     assert access(rig.plan(), rig.project / "file") == rw(rig.project / "file")
+
+
+# --- what would keep the start waiting ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "config.worktree", "commondir", "gitdir", "packed-refs"])
+@pytest.mark.parametrize("where", ["", "deep/nested"])
+def test_a_pipe_where_git_reads(rig: Rig, where: str, name: str) -> None:
+    marker = rig.repository(rig.project / where)
+    (marker / name).unlink(missing_ok=True)
+    os.mkfifo(marker / name)
+    with pytest.raises(Refusal, match=f"{marker}/{name} is neither a file nor a directory"):
+        rig.plan()
+
+
+def test_a_pipe_as_a_git(rig: Rig) -> None:
+    os.mkfifo(rig.directory(rig.project / "nested") / ".git")
+    with pytest.raises(Refusal, match=r"nested/\.git is neither a file nor a directory"):
+        rig.plan()
+
+
+def test_a_pipe_that_a_git_file_leads_to(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "SECONDS", 0.3)
+    rig.write(rig.project / "nested/.git", "gitdir: ../planted\n")
+    planted = rig.repository(rig.folder / "elsewhere")
+    shutil.move(planted, rig.project / "planted")
+    (rig.project / "planted/config").unlink()
+    os.mkfifo(rig.project / "planted/config")
+    with pytest.raises(
+        Refusal, match=r"git did not end within 0 seconds, asked about the repository there: '.*nested/\.git'"
+    ):
+        rig.plan()
+
+
+def test_a_pipe_as_the_settings_to_be_copied(rig: Rig) -> None:
+    os.mkfifo(rig.home / ".claude.json")
+    with pytest.raises(Refusal, match=r"\.claude\.json cannot be read \(not a regular file\)"):
+        rig.plan()

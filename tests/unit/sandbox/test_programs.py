@@ -9,7 +9,8 @@ from tests.support.described_host import Described, Entry, Link
 
 from switchboard.sandbox.control_paths import ControlPaths
 from switchboard.sandbox.mounts import Mount, Refusal
-from switchboard.sandbox.policy import AGENT, CLAUDE, Findings, PythonPlace, SandboxRequest
+from switchboard.sandbox.planning import Planning
+from switchboard.sandbox.policy import AGENT, CLAUDE, Findings, PythonPlace, SandboxCli, SandboxRequest
 from switchboard.sandbox.programs import Programs
 from switchboard.sandbox.protect import Protection
 from switchboard.sandbox.table import Table
@@ -36,7 +37,7 @@ def shown(
     for mount in (Mount("ro", "/usr", "/usr"), Mount("symlink", "/bin", "usr/bin"), Mount("rw", bind, bind)):
         table.add(mount)
     protection = Protection(table, host, findings, "/home/u")
-    command = Programs(request, table, host, findings, protection).command()
+    command = Programs(Planning(request, table, host, findings, protection)).command()
     protection.pin_ways()
     mounts = {(mount.access, mount.destination, mount.source or "") for mount in table.mounts[3:]}
     return command, mounts, list(findings.warnings)
@@ -80,6 +81,42 @@ def test_everything_in_the_working_directory_becomes_read_only() -> None:
     )
     _, mounts, _ = shown(request, entries)
     assert mounts == same("/p/repo/.venv", "/p/repo/src/switchboard") | same("/p/repo", "/p/repo/src", access="rw")
+
+
+@pytest.mark.parametrize("cli", [AGENT, CLAUDE])
+def test_switchboard_itself_in_the_working_directory_is_read_only_for_every_cli(cli: SandboxCli) -> None:
+    """What starts the next sandbox, outside, is not the session's to change."""
+    entries: dict[str, Entry] = {
+        "/p/.venv/bin/python": Link("/usr/bin/python3"),
+        "/p/.venv/lib/site/": "",
+        "/p/src/switchboard/": "",
+        "/c/bin/claude": "",
+        "/c/bin/": "",
+    }
+    searched = ("/usr/lib/python3.11", "/p/.venv/lib/site", "/p/src")
+    python = PythonPlace("/p/.venv/bin/python", "/p/.venv", "/usr", "/p/src/switchboard", searched=searched)
+    request = replace(REQUEST, cli=cli, environment={"PATH": "/c/bin:/usr/bin"}, python=python)
+    _, mounts, _ = shown(request, entries, frozenset({"/c/bin/claude"}))
+    assert mounts >= same("/p/.venv", "/p/src")
+
+
+def test_an_environment_made_in_the_working_directory_itself() -> None:
+    entries: dict[str, Entry] = {
+        "/p/bin/python": Link("/usr/bin/python3"),
+        "/p/lib/site/": "",
+        "/p/lib64": Link("lib"),
+        "/p/pyvenv.cfg": "",
+        "/c/bin/claude": "",
+    }
+    python = PythonPlace("/p/bin/python", "/p", "/usr", "/p/lib/site/switchboard", searched=("/p/lib/site",))
+    _, mounts, _ = shown(replace(CLAUDE_REQUEST, python=python), entries, frozenset({"/c/bin/claude"}))
+    assert mounts >= same("/p/bin", "/p/lib", "/p/pyvenv.cfg")
+
+
+def test_modules_taken_from_the_working_directory_itself() -> None:
+    python = replace(PYTHON, searched=("/p", "/usr/lib/python3.11"))
+    with pytest.raises(Refusal, match="Switchboard imports modules from /p, where the session is to work"):
+        shown(replace(CLAUDE_REQUEST, python=python), {"/c/bin/claude": ""}, frozenset({"/c/bin/claude"}))
 
 
 @pytest.mark.parametrize("field", ["prefix", "base_prefix", "package"])

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 from tests.support.described_host import Described, Entry
 
+from switchboard.sandbox.control_paths import ControlPaths
 from switchboard.sandbox.git_answers import Repository
 from switchboard.sandbox.mounts import Mount, Refusal, View
-from switchboard.sandbox.policy import Findings, Missing
+from switchboard.sandbox.planning import Planning
+from switchboard.sandbox.policy import CLAUDE, Findings, Missing, SandboxRequest
 from switchboard.sandbox.project import Project
 from switchboard.sandbox.protect import Protection
 from switchboard.sandbox.roots import Root
 from switchboard.sandbox.table import Table
+
+REQUEST = SandboxRequest(CLAUDE, (), "/p", "/home/u", {}, ControlPaths("/t", ("/d",)))
 
 PLAIN = Repository("/p/.git", "/p/.git", "/p/.git/hooks", ("/p/.git/config",))
 
@@ -30,7 +34,7 @@ def protected(
         table.add(mount)
     protection = Protection(table, host, findings, "/home/u")
     roots = [Root("/p", "/p", "/p", True), Root("/f", "/f", "/f", False)]
-    project = Project(roots, table, host, findings, protection)
+    project = Project(roots, Planning(REQUEST, table, host, findings, protection))
     project.add_claude()
     project.keep_links()
     project.add_git()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from switchboard.sandbox import run as module
 from switchboard.sandbox.run import Said, run, run_both
 
 
@@ -61,3 +62,18 @@ def test_two_at_the_same_time(tmp_path: Path) -> None:
 def test_the_first_of_two_is_waited_for_when_the_other_cannot_be_started() -> None:
     with pytest.raises(OSError, match="No such file"):
         run_both(["/bin/true"], ["/nonexistent"], {})
+
+
+def test_one_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.2)
+    with pytest.raises(TimeoutError, match="sh did not end within 0 seconds"):
+        sh(f"echo $$ >{tmp_path}/pid; exec sleep 60")
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+def test_two_of_which_one_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.2)
+    with pytest.raises(TimeoutError, match="did not end"):
+        run_both(["/bin/true"], ["/bin/sleep", "60"], {})
+    with pytest.raises(TimeoutError, match="did not end"):
+        run_both(["/bin/sleep", "60"], ["/bin/true"], {})

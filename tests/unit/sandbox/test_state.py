@@ -7,6 +7,7 @@ from tests.support.described_host import Described, Entry, Link
 
 from switchboard.sandbox.control_paths import ControlPaths
 from switchboard.sandbox.mounts import Mount, Refusal
+from switchboard.sandbox.planning import Planning
 from switchboard.sandbox.policy import AGENT, Findings, Missing, SandboxRequest
 from switchboard.sandbox.protect import Protection
 from switchboard.sandbox.state import State, derived_name
@@ -24,7 +25,7 @@ def state(
     table.add(Mount("rw", "/p", "/p"))
     protection = Protection(table, host, findings, "/home/u")
     request = SandboxRequest(AGENT, (), "/p", "/home/u", environment, ControlPaths("/t", ("/d",), own))
-    made = State(request, table, host, findings, protection)
+    made = State(Planning(request, table, host, findings, protection))
     made.add()
     made.protect()
     assert all(missing == Missing(missing.path, private=True) for missing in findings.missing.values())
