@@ -52,6 +52,21 @@ def test_a_trigger_is_seen_from_its_arrival_to_its_proof(host: RunningHost, tab:
     tab.page.get_by_role("button", name=re.compile("^Activity")).click()
     activity = tab.page.get_by_role("complementary", name="Activity")
     expect(activity.get_by_text("confirmed").first).to_be_visible()
+    activity.locator("summary").click()
+    steps = activity.get_by_role("list", name="Timeline").get_by_role("listitem")
+    expect(steps).to_have_text([re.compile(step) for step in ("received", "waiting", "typing", "result", "in all")])
+
+
+def test_the_session_of_a_trigger_is_named_when_it_has_gone(host: RunningHost, tabs: Tabs) -> None:
+    tab = tabs()
+    shell(tab, host, "Build box")
+    (session,) = host.sessions()
+    host.trigger({"sessionId": session["id"], "command": "exit"})
+    tab.page.get_by_role("banner").get_by_role("button", name="Remove").click()
+    tab.until(lambda: host.sessions() == [], "an empty list")
+    for one in (tab, tabs()):
+        one.page.get_by_role("button", name=re.compile("^Activity")).click()
+        expect(one.page.locator(".trigger-target")).to_have_text("Build box")
 
 
 def test_stop_asks_and_the_conversation_is_resumed(host: RunningHost, tab: Tab) -> None:

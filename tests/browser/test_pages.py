@@ -133,6 +133,33 @@ def test_after_a_restart_of_the_host_a_session_belongs_to_who_shows_it(host: Run
     tab.trouble.clear()  # the browser tells of each attempt that found nobody
 
 
+def test_after_a_restart_the_page_in_use_has_the_size_although_another_was_quicker(
+    host: RunningHost, tabs: Tabs
+) -> None:
+    used, other = tabs(1400, 900), tabs(700, 500)
+    shell(used, host)
+    other.page.get_by_role("treeitem", name=re.compile("Shell")).click()
+    used.type("echo used")
+    other.shows("used", 2)
+    before = host.sessions()[0]["columns"]
+    # After two attempts in vain a page asks before it connects: this one gets no answer for a while.
+    used.page.route("**/check", lambda route: route.abort())
+    host.kill()
+    for tab in (used, other):
+        expect(tab.page.get_by_role("status").get_by_text(re.compile("no host is there"))).to_be_visible()
+    host.start()
+    expect(other.status("connected")).to_be_visible()
+    other.until(lambda: host.sessions()[0]["columns"] < before, "the size of the page that came first")
+    used.page.unroute("**/check")
+    used.page.evaluate("dispatchEvent(new Event('online'))")
+    expect(used.status("connected")).to_be_visible()
+    used.until(lambda: host.sessions()[0]["columns"] == before, "the size of the page in use")
+    expect(used.page.get_by_role("button", name=SIZED_ELSEWHERE)).to_be_hidden()
+    expect(other.page.get_by_role("button", name=SIZED_ELSEWHERE)).to_be_visible()
+    for tab in (used, other):
+        tab.trouble.clear()  # the browser tells of each attempt that found nobody
+
+
 def test_the_page_that_is_left_takes_the_size_over(host: RunningHost, tabs: Tabs) -> None:
     """And answers what programs ask; nobody has to click for that."""
     small, wide = tabs(700, 500), tabs(1400, 900)
@@ -339,6 +366,7 @@ def test_a_used_address_says_how_to_get_another(host: RunningHost, tabs: Tabs, b
     second = tabs(enter=False)
     second.page.goto(used)
     expect(second.page.get_by_text("switchboard url")).to_be_visible()
+    expect(second.page.get_by_text("used before, or is older than two minutes")).to_be_visible()
     assert "ticket" not in second.page.url
     # The browser itself reports the refused exchange.
     assert all("401" in line for line in second.trouble)
@@ -346,6 +374,38 @@ def test_a_used_address_says_how_to_get_another(host: RunningHost, tabs: Tabs, b
     second.page.goto("about:blank")
     second.page.goto(address(host))
     expect(second.status("connected")).to_be_visible()
+
+
+def test_why_the_page_does_not_connect_is_said(host: RunningHost, tabs: Tabs) -> None:
+    """No host; a host of another version; a host at the same address that is another instance."""
+    tab = tabs(enter=False)
+    tab.page.add_init_script(
+        """
+        const real = WebSocket;
+        window.WebSocket = class extends real {
+            set onmessage(listener) {
+                super.onmessage = event => {
+                    if (!window.newer || typeof event.data !== 'string') return listener(event);
+                    listener({data: event.data.replace(/("type":"welcome".*"version":")[^"]*/, '$1999.1')});
+                };
+            }
+        };
+        """
+    )
+    tab.enter(host)
+    port = int(tab.page.url.rstrip("/").rpartition(":")[2])
+    tab.page.evaluate("window.newer = true")
+    host.terminate()
+    expect(tab.page.get_by_role("status").get_by_text(re.compile("no host is there"))).to_be_visible()
+    host.start()
+    expect(tab.status("connected")).to_be_visible()
+    expect(tab.page.get_by_text(re.compile("The host is version 999.1 now"))).to_be_visible()
+    host.terminate()
+    (host.data / "web.json").unlink()
+    host.options = ("--port", str(port))
+    host.start()
+    expect(tab.page.get_by_text("does not know this browser: it is another one")).to_be_visible()
+    tab.trouble.clear()  # the browser tells of each attempt
 
 
 def test_without_a_credential_nothing_of_a_session_is_shown(host: RunningHost, tabs: Tabs) -> None:

@@ -5,7 +5,7 @@ import type { App } from "./app";
 import { h, setChildren, setText, type Child } from "./dom";
 import { buttonIcon } from "./icons";
 import type { SessionInfo } from "./messages";
-import { labelOf, age, duration, plain } from "./text";
+import { labelOf, age, duration, nameOf, plain } from "./text";
 import { escaped } from "./truth";
 import { explain, nothingToType, outcomeOf, SUBMITTED, submittedRank, type Trigger } from "./triggers";
 
@@ -32,7 +32,7 @@ export function mountActivity(app: App): HTMLElement {
     none.hidden = state.triggers.length > 0;
     const wanted = state.triggers.map((trigger) => {
       const session = state.sessions.find((s) => s.id.toLowerCase() === trigger.sessionId?.toLowerCase());
-      const target = session ? labelOf(session) : trigger.sessionId ? plain(trigger.sessionId.slice(0, 8)) : "no session";
+      const target = nameOf(session?.name) || nameOf(session?.title) || nameOf(trigger.target) || (session ? labelOf(session) : plain(trigger.sessionId?.slice(0, 8) ?? "") || "no session");
       const id = `${trigger.name} ${trigger.steps[0]?.at}`;
       let item = items.get(id);
       if (!item || item.trigger !== trigger || item.target !== target) {

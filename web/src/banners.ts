@@ -67,7 +67,7 @@ export function mountClosed(app: App): HTMLElement {
     const signedOut = state.link === "signed-out";
     element.hidden = !signedOut && state.link !== "refused";
     setText(title, signedOut ? "This browser is not signed in" : "The host does not accept this page");
-    setText(text, signedOut ? "Every address of Switchboard works once. Get a fresh one in a terminal:" : state.linkText);
+    setText(text, state.linkText || "Every address of Switchboard works once. Get a fresh one in a terminal:");
     command.hidden = after.hidden = form.hidden = !signedOut;
     again.hidden = signedOut;
   });

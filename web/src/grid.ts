@@ -4,6 +4,7 @@ import { select, stop } from "./actions";
 import type { App } from "./app";
 import { keyOf, NO_FILTER, projects } from "./catalog";
 import { h, setChildren, setText } from "./dom";
+import { cardFor } from "./gridkeys";
 import { buttonIcon, statusIcon } from "./icons";
 import type { SessionInfo } from "./messages";
 import { cliTitle, labelOf, lastSegments, originMark, plain, sandboxMark, statusWord } from "./text";
@@ -26,6 +27,15 @@ export function mountGrid(app: App): Grid {
   const cards = new Map<number, Card>();
   const none = h("p", { class: "quiet none" }, "No session is running.");
   const element = h("div", { class: "grid", role: "list", "aria-label": "Running sessions" });
+  element.addEventListener("keydown", (event) => {
+    const titles = [...element.querySelectorAll<HTMLElement>(".card-title")];
+    const from = titles.indexOf(event.target as HTMLElement);
+    if (from < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const to = cardFor(event.key, titles.map((title) => ({ left: title.getBoundingClientRect().left, top: title.getBoundingClientRect().top })), from);
+    if (to === null) return;
+    event.preventDefault();
+    titles[to]?.focus();
+  });
   let active: number | null = null;
   let shownHandles = "";
 
@@ -86,7 +96,8 @@ function makeCard(app: App, session: SessionInfo): Card {
   const word = h("span", { class: "card-word" });
   const place = h("span", { class: "card-place" });
   const open = () => select(app, keyOf(now));
-  const title = h("button", { type: "button", class: "card-title", title: "Click: type here. Double click: open", onclick: () => app.deck.get(handle)?.term.focus() }, icon, name, word, place);
+  const enter = () => app.deck.get(handle)?.term.focus();
+  const title = h("button", { type: "button", class: "card-title", title: "Click: type here. Double click: open", onclick: enter }, icon, name, word, place);
   const body = h("div", { class: "card-body" });
   const element = h(
     "div",
@@ -98,7 +109,15 @@ function makeCard(app: App, session: SessionInfo): Card {
     body,
   );
   element.addEventListener("click", (event) => {
-    if (!(event.target as HTMLElement).closest("button")) app.deck.get(handle)?.term.focus();
+    if (!(event.target as HTMLElement).closest("button")) enter();
+  });
+  title.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") enter();
+    else if (event.key === "Enter" && event.shiftKey) open();
+    else if (event.key === "Delete") void stop(app, now);
+    else return;
+    event.preventDefault();
   });
   element.addEventListener("dblclick", open);
   const update = (next: SessionInfo) => {

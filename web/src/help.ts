@@ -22,6 +22,13 @@ const LIST: [string, string][] = [
   ["F2", "Rename"],
   ["Delete", "Stop, after a question"],
 ];
+const GRID: [string, string][] = [
+  ["F6", "To the card in use; Shift+F6 out of its terminal"],
+  ["↑ ↓ ← →", "Move between cards"],
+  ["Enter", "Type in the card"],
+  ["Shift+Enter", "Open it alone"],
+  ["Delete", "Stop, after a question"],
+];
 const TERMINAL: [string, string][] = [
   ["Ctrl+Shift+C", "Copy the selection"],
   ["Ctrl+Shift+V", "Paste"],
@@ -32,7 +39,7 @@ export function showHelp(_app: App): void {
   modal(
     "Keys",
     "wide help",
-    h("div", { class: "help-columns" }, table("Everywhere", KEYS), h("div", {}, table("In the list", LIST), table("In the terminal", TERMINAL))),
+    h("div", { class: "help-columns" }, table("Everywhere", KEYS), h("div", {}, table("In the list", LIST), table("In the grid", GRID), table("In the terminal", TERMINAL))),
     h("p", { class: "quiet" }, "Everything else that is typed in a terminal goes to its program. Closing this page stops nothing; “switchboard url” prints a fresh address for another browser."),
   );
 }

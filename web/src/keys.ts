@@ -86,11 +86,17 @@ function run(app: App, command: Command, selection: () => string): void {
 }
 
 function region(app: App, step: number): void {
+  // Out of a card's terminal first to the card, from where the arrows lead to others.
+  const card = inTerminal(document.activeElement) ? document.activeElement?.closest(".card") : null;
+  if (card && step < 0) return card.querySelector<HTMLElement>(".card-title")?.focus();
   const there = REGIONS.map((name) => document.querySelector<HTMLElement>(name)).filter((e): e is HTMLElement => e !== null && e.offsetParent !== null);
   const place = there.findIndex((element) => element.contains(document.activeElement));
   const next = there[(place + step + there.length) % there.length];
   if (!next) return;
-  if (next.matches(".main-room")) return app.focusTerminal();
   const seen = (names: string) => [...next.querySelectorAll<HTMLElement>(names)].find((element) => element.offsetParent !== null);
+  if (next.matches(".main-room")) {
+    const title = seen(".card.active .card-title") ?? seen(".card-title");
+    return title ? title.focus() : app.focusTerminal();
+  }
   (seen('[role="treeitem"][tabindex="0"]') ?? seen("summary") ?? seen("button:not(:disabled)") ?? next).focus();
 }

@@ -43,6 +43,10 @@ const socket = new Socket({
   },
   message: (message) => {
     const first = message.type === "sessions" && !store.state.listed;
+    const { version } = store.state;
+    if (message.type === "welcome" && version !== "" && version !== message.version) {
+      app.toast(`The host is version ${message.version} now, and this page came with ${version}. Load it anew.`, "error");
+    }
     store.dispatch({ type: "host", message });
     deck.received(message);
     sessionActions.received(message);
@@ -64,7 +68,7 @@ const deck = new Deck(
   {
     attach: (session, from_seq) => void socket.send({ type: "attach", session, from_seq }),
     detach: (session) => void socket.send({ type: "detach", session }),
-    focus: (session, columns, rows, free) => void socket.send({ type: "focus", session, columns, rows, free }),
+    focus: (session, columns, rows, free, before) => void socket.send({ type: "focus", session, columns, rows, free, before }),
     type: (handle, data, answer) => {
       if (store.state.sessions.some((s) => s.handle === handle && s.state === "exited")) banners.flash("this session has ended: nothing was typed");
       else if (!socket.type(handle, data, answer)) banners.flash("not connected: nothing was typed");

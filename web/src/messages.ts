@@ -180,7 +180,8 @@ export interface SessionAction {
  * A trigger file arrived, made progress, or has its result.
  *
  * `outcome` (opened, closed, refused, not-found), `uncertain` (it may have taken effect although it did not succeed) and
- * `detail` (for a person) are those of a versioned request's result.
+ * `detail` (for a person) are those of a versioned request's result. `target`: what its session is called at this step,
+ * null where the host knows no such session; the id may be one that the session had before.
  */
 export interface TriggerActivity {
   type: "trigger";
@@ -196,6 +197,7 @@ export interface TriggerActivity {
   outcome: string | null;
   uncertain: boolean;
   detail: string | null;
+  target: string | null;
 }
 
 /** Something a person should know (the keeper was lost, the host is closing). */
@@ -294,7 +296,8 @@ export interface Detach {
  * A person uses this session in this page now: its size decides, and its terminal answers queries.
  *
  * `free`: nobody does so just now. The page only shows the session, and has the size unless another page has it by then;
- * `size` says which.
+ * `size` says which. `before`, with `free`: it had the size when its last connection was lost, so it has it also from a
+ * page that merely took it because it was free.
  */
 export interface Focus {
   type: "focus";
@@ -302,6 +305,7 @@ export interface Focus {
   columns: number;
   rows: number;
   free?: boolean;
+  before?: boolean;
 }
 
 /**

@@ -6,7 +6,7 @@ import { decodeOutput, encodeInput, type Output } from "./frames";
 import { unfit } from "./limits";
 import { PROTOCOL, type Done, type HostMessage, type Listing, type PageMessage, type Problem } from "./messages";
 import type { Link } from "./state";
-import { type Answer, exchange, hasKey, subprotocols, takeTicket, whyClosed } from "./ticket";
+import { AWAY, type Closed, type Exchanged, exchange, hasKey, subprotocols, takeTicket, whyClosed } from "./ticket";
 
 /** The host pings every 20 s; a connection that was silent for this long is dead, whatever the browser thinks. */
 export const SILENT_MS = 35_000;
@@ -38,6 +38,8 @@ export class Socket {
   /** Runs until the next question about what was typed, or until the answer is overdue. */
   private confirming: number | undefined;
   private ticket: string | null = takeTicket();
+  /** Why the last ticket was not taken. */
+  private notTaken = "";
   private refusal: Problem | null = null;
   private leaving = false;
   private starting = false;
@@ -65,18 +67,19 @@ export class Socket {
     this.leaving = false;
     if (this.ticket !== null) {
       this.starting = true;
-      const outcome = await exchange(this.ticket);
+      const { outcome, text } = await exchange(this.ticket);
       this.starting = false;
-      if (outcome === "lost") return this.later();
+      if (outcome === "lost") return this.later(AWAY);
       this.ticket = null;
+      this.notTaken = text;
     }
-    if (!hasKey()) return this.events.link("signed-out", "");
+    if (!hasKey()) return this.events.link("signed-out", this.notTaken);
     if (this.attempt > 1) {
       // While the host is away, one plain question is less noise in the browser's console than a failed handshake.
       this.starting = true;
       const why = await whyClosed();
       this.starting = false;
-      if (why !== "there") return this.answered(why);
+      if (why.answer !== "there") return this.answered(why);
     }
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     const socket = new WebSocket(`${scheme}://${location.host}/ws`, subprotocols());
@@ -179,8 +182,8 @@ export class Socket {
   }
 
   /** Sign in with what a person pasted: a ticket or the standing credential. */
-  async signIn(ticket: string): Promise<"accepted" | "refused" | "lost"> {
-    const outcome = await exchange(ticket);
+  async signIn(ticket: string): Promise<Exchanged["outcome"]> {
+    const { outcome } = await exchange(ticket);
     if (outcome === "accepted" && !this.online) {
       this.drop();
       this.hurry();
@@ -281,10 +284,11 @@ export class Socket {
     if (this.socket === null) this.answered(why);
   }
 
-  private answered(why: Answer): void {
-    if (why === "signed-out") this.events.link("signed-out", "");
-    else if (why === "refused") this.events.link("refused", "The host does not accept this page's address.");
-    else this.later();
+  private answered(why: Closed): void {
+    // Of a ticket that was just refused more is known than of the credential beside it.
+    if (why.answer === "signed-out") this.events.link("signed-out", this.notTaken || why.text);
+    else if (why.answer === "refused") this.events.link("refused", why.text);
+    else this.later(why.text);
   }
 
   /** Try again after a while. `why`: what the host said, if it did. */

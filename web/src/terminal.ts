@@ -20,8 +20,8 @@ const SMALLEST_CARD_FONT = 9;
 export interface Surroundings {
   attach(handle: number, from: number | null): void;
   detach(handle: number): void;
-  /** Want this size in force: because a person is here, or (`free`) unless another page's is. */
-  focus(handle: number, columns: number, rows: number, free: boolean): void;
+  /** Want this size in force: because a person is here, or (`free`) unless another page's is; `before`: it was. */
+  focus(handle: number, columns: number, rows: number, free: boolean, before: boolean): void;
   /** Type, or (`answer`) tell a program what it asked the terminal; false when nothing was (and a person was told). */
   type(handle: number, data: Uint8Array, answer: boolean): boolean;
   /** A program wants to write to the clipboard. */
@@ -49,6 +49,8 @@ export class TerminalView {
   private readonly cursor = new Cursor();
   private look: Look;
   private owner = false;
+  /** This page's size was in force when the connection was lost. */
+  private before = false;
   /** Whether this page's size shall be in force: as soon as it is on screen, or only if no other page's is. */
   private wants: "nothing" | "free" | "use" = "nothing";
   /** The host was asked for a size that was free, and has not said whose it is. */
@@ -121,6 +123,7 @@ export class TerminalView {
   /** The connection is gone; what was shown stays. */
   lost(): void {
     this.attachedNow = false;
+    this.before ||= this.owner;
     this.owner = false;
     this.wants = "nothing";
     this.claiming = false;
@@ -135,8 +138,8 @@ export class TerminalView {
     if (clear || this.parsed === 0) this.parsed = message.seq;
     this.asked = false;
     if (!this.claimed) this.sized(message);
-    // After a restart of the host nobody has the size.
-    if (message.free) this.free();
+    // After a restart of the host nobody has the size, or a page that was only quicker.
+    if (message.free || this.before) this.free();
     this.settle();
   }
 
@@ -249,7 +252,8 @@ export class TerminalView {
       this.columns = size.cols;
       this.rows = size.rows;
     }
-    this.around.focus(this.handle, size.cols, size.rows, free);
+    this.around.focus(this.handle, size.cols, size.rows, free, this.before);
+    this.before = false;
     this.apply();
   }
 

@@ -21,12 +21,15 @@ export function lastSegments(path: string, count = 2): string {
 /** What agents put before their titles to show that they work; the status icon says that here. */
 const MARK = /^[\u2722\u2733\u2736\u273b\u273d\u00b7\u2800-\u28ff*]\s+/u;
 
+/** A name or title as it is shown; empty when nothing of it is left. */
+export function nameOf(name: string | null | undefined): string {
+  return name ? plain(name).trim().replace(MARK, "") : "";
+}
+
 /** The name a person sees: their own, else the terminal's title, else the start of the id. */
 export function labelOf(session: SessionInfo): string {
-  for (const name of [session.name, session.title]) {
-    const shown = name ? plain(name).trim().replace(MARK, "") : "";
-    if (shown) return shown;
-  }
+  const named = nameOf(session.name) || nameOf(session.title);
+  if (named) return named;
   if (session.kind === "shell") return "Terminal";
   return plain(session.id.slice(0, 8)) || "session";
 }

@@ -50,8 +50,14 @@ export function subprotocols(): string[] {
   return [SUBPROTOCOL, `key.${key() ?? ""}`];
 }
 
+/** What the host said to a ticket, and why it did not take it, for people. `lost`: it was not reached. */
+export interface Exchanged {
+  outcome: "accepted" | "refused" | "lost";
+  text: string;
+}
+
 /** Give the ticket to the host. `lost`: the host could not be reached, so the ticket may still be good. */
-export async function exchange(ticket: string): Promise<"accepted" | "refused" | "lost"> {
+export async function exchange(ticket: string): Promise<Exchanged> {
   try {
     const answer = await fetch("/ticket", {
       method: "POST",
@@ -61,7 +67,7 @@ export async function exchange(ticket: string): Promise<"accepted" | "refused" |
       cache: "no-store",
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-    if (!answer.ok) return "refused";
+    if (!answer.ok) return { outcome: "refused", text: whyNoTicket(answer.status) };
     const granted = (await answer.json()) as { key: string };
     inMemory = granted.key;
     try {
@@ -69,24 +75,56 @@ export async function exchange(ticket: string): Promise<"accepted" | "refused" |
     } catch {
       // Kept in memory; a reload will need a fresh address.
     }
-    return "accepted";
+    return { outcome: "accepted", text: "" };
   } catch {
-    return "lost";
+    return { outcome: "lost", text: "" };
   }
 }
 
-/** What the host says of this browser's credential. */
-export type Answer = "there" | "signed-out" | "refused" | "unreachable";
+/** Why a ticket was not taken, by the status of the answer (pure). */
+export function whyNoTicket(status: number): string {
+  if (status === 429) return "Too many wrong addresses were tried here. Wait a minute, then get a fresh one in a terminal:";
+  if (status === 403 || status === 421) return "The host takes pages only under the addresses that it prints. Get one in a terminal:";
+  return "The address that was opened here was used before, or is older than two minutes. Get a fresh one in a terminal:";
+}
+
+/** What the host says of this browser's credential. `busy`: nothing is wrong with it, and it is tried again. */
+export type Answer = "there" | "signed-out" | "refused" | "busy" | "unreachable";
+
+/** What is said while nobody answers at this address. */
+export const AWAY = "no host is there; “switchboard up” starts one";
+
+export interface Closed {
+  answer: Answer;
+  /** For people; empty where there is nothing to say. */
+  text: string;
+}
 
 /** Why the WebSocket does not open, which a browser does not tell. */
-export async function whyClosed(): Promise<Answer> {
+export async function whyClosed(): Promise<Closed> {
   try {
     const headers = { "X-Switchboard-Key": key() ?? "" };
     const answer = await fetch("/check", { credentials: "same-origin", cache: "no-store", headers, signal: AbortSignal.timeout(ANSWER_MS) });
-    if (answer.status === 401) return "signed-out";
-    if (answer.status === 403 || answer.status === 421) return "refused";
-    return answer.ok ? "there" : "unreachable";
-  } catch {
-    return "unreachable";
+    return meaningOfCheck(answer.status);
+  } catch (error) {
+    const silent = error instanceof DOMException && error.name === "TimeoutError";
+    return { answer: "unreachable", text: silent ? "the host does not answer" : AWAY };
+  }
+}
+
+/** What the status of a `/check` says (pure). */
+export function meaningOfCheck(status: number): Closed {
+  switch (status) {
+    case 401:
+      return { answer: "signed-out", text: "The host that answers here does not know this browser: it is another one, or the sign-in is a month old or made room for newer ones. Get a fresh address in a terminal:" };
+    case 403:
+    case 421:
+      return { answer: "refused", text: "The host takes pages only under the addresses that it prints, and this is none of them. “switchboard url” prints one." };
+    case 429:
+      return { answer: "busy", text: "too many pages are connected; close one" };
+    case 503:
+      return { answer: "busy", text: "the host is closing" };
+    default:
+      return status < 400 ? { answer: "there", text: "" } : { answer: "busy", text: `the host answers with status ${status}` };
   }
 }

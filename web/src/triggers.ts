@@ -14,6 +14,8 @@ export interface Trigger {
   name: string;
   action: string;
   sessionId: string | null;
+  /** What its session was called when the host spoke of it last; the list may not have it any more. */
+  target: string | null;
   steps: Step[];
   last: TriggerActivity;
 }
@@ -30,6 +32,7 @@ export function withStep(triggers: Trigger[], activity: TriggerActivity): Trigge
       name: activity.name,
       action: activity.action,
       sessionId: activity.session_id,
+      target: activity.target,
       steps: [{ step: activity.step, at: activity.at }],
       last: activity,
     };
@@ -41,6 +44,7 @@ export function withStep(triggers: Trigger[], activity: TriggerActivity): Trigge
     ...known,
     action: activity.action || known.action,
     sessionId: activity.session_id ?? known.sessionId,
+    target: activity.target ?? known.target,
     steps: [...known.steps, { step: activity.step, at: activity.at }],
     last: activity,
   };

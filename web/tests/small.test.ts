@@ -3,7 +3,7 @@ import { retryDelay } from "../src/backoff";
 import { score } from "../src/fuzzy";
 import { parsePrefs } from "../src/prefs";
 import { age, duration, exitText, labelOf, lastSegments, nextAgeChange, plain, program, sandboxMark } from "../src/text";
-import { ticketFrom, ticketIn } from "../src/ticket";
+import { meaningOfCheck, ticketFrom, ticketIn, whyNoTicket } from "../src/ticket";
 import { session } from "./session";
 
 test("retries spread, grow and stay bounded", () => {
@@ -74,3 +74,15 @@ test("the palette finds letters in order, whole words first", () => {
   expect(score("pay", "payment") ?? 0).toBeGreaterThan(score("pmt", "payment") ?? 0);
   expect(score("web", "payment webhooks") ?? 0).toBeGreaterThan(score("ebh", "payment webhooks") ?? 0);
 });
+
+test.each([
+  [204, "there", /^$/], [401, "signed-out", /another one/], [403, "refused", /switchboard url/], [421, "refused", /switchboard url/],
+  [429, "busy", /too many pages/], [503, "busy", /closing/], [500, "busy", /status 500/],
+])("why no page connects: %i", (status, answer, text) => {
+  const said = meaningOfCheck(status);
+  expect(said.answer).toBe(answer);
+  expect(said.text).toMatch(text);
+});
+
+test.each([[401, /used before/], [400, /used before/], [429, /Wait a minute/], [403, /addresses that it prints/]])("why no ticket was taken: %i", (status, text) =>
+  expect(whyNoTicket(status)).toMatch(text));

@@ -43,7 +43,7 @@ test("a lost connection gives up the renderer role and keeps the list", () => {
 
 test("only results count as unseen, each once", () => {
   const step = (at: number, step: "received" | "done") =>
-    ({ type: "trigger", name: "t", at, step, action: "command", session_id: "a", ok: true, submitted: "confirmed", error: null, reason: null, outcome: null, uncertain: false, detail: null }) as const;
+    ({ type: "trigger", name: "t", at, step, action: "command", session_id: "a", ok: true, submitted: "confirmed", error: null, reason: null, outcome: null, uncertain: false, detail: null, target: null }) as const;
   let state = host(host(INITIAL, step(1, "received")), step(2, "done"));
   expect(state.unseen).toBe(1);
   state = host(state, step(2, "done")); // told again after a reconnect

@@ -5,7 +5,7 @@ import reasons from "./reasons.json";
 
 const step = (fields: Partial<TriggerActivity> = {}): TriggerActivity => ({
   type: "trigger", name: "one", at: 1, step: "received", action: "command", session_id: "a", ok: null, submitted: null, error: null, reason: null, outcome: null,
-  uncertain: false, detail: null, ...fields,
+  uncertain: false, detail: null, target: null, ...fields,
 });
 const only = (...steps: TriggerActivity[]): Trigger => steps.reduce<Trigger[]>(withStep, [])[0] as Trigger;
 
@@ -18,6 +18,11 @@ test("a step told again changes nothing, a name used again is a new request", ()
   const list = [step(), step({ at: 3, step: "done", ok: true })].reduce<Trigger[]>(withStep, []);
   expect(withStep(list, step())).toBe(list);
   expect(withStep(list, step({ at: 9 }))).toHaveLength(2);
+});
+
+test("a name once known stays, also when the session has gone; a newer one counts", () => {
+  expect(only(step({ target: "build" }), step({ at: 2, step: "done", ok: true })).target).toBe("build");
+  expect(only(step(), step({ at: 2, step: "writing", target: "build" }), step({ at: 3, step: "done", target: "deploy" })).target).toBe("deploy");
 });
 
 test("the list is bounded", () => {

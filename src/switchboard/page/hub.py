@@ -13,6 +13,7 @@ from switchboard.common.facts import Log
 from switchboard.page import messages, reasons
 from switchboard.page.broker import Grant, PageBroker
 from switchboard.page.connection import PageConnection, Transport
+from switchboard.page.limits import too_many
 from switchboard.page.messages import MessageError
 from switchboard.page.pulse import first_or_others
 from switchboard.page.replies import strip_replies
@@ -29,7 +30,6 @@ PONG_MS = 10_000
 LEAD_MS = 3_000
 """A page that is about to be asked for something and does not answer within this is passed over for one that does."""
 
-MAX_PAGES = 64
 RECENT = 100
 """Trigger steps that a new page is told of."""
 
@@ -170,14 +170,11 @@ class PageHub:
             message = messages.decode_from_page(frame[1]) if not frame[0] else None
             if isinstance(message, messages.Hello):
                 if message.protocol != messages.PROTOCOL:
-                    problem = (
-                        f"this host speaks page protocol {messages.PROTOCOL}, you speak {message.protocol}: "
-                        "use the same version of Switchboard for both (restart the host after an upgrade)"
-                    )
+                    problem = reasons.other_protocol(messages.PROTOCOL, message.protocol)
                 elif self._closing:
                     problem, kind = "the host is closing", messages.PASSING
-                elif len(self._pages) >= MAX_PAGES:
-                    problem, kind = f"{MAX_PAGES} pages are connected; close one", messages.PASSING
+                elif full := too_many(message.kind, (page.kind for page in self._pages.values())):
+                    problem, kind = full, messages.PASSING
                 else:
                     return message
         except TimeoutError:
@@ -364,7 +361,7 @@ class PageHub:
             return
         if (stream := page.streams.get(session.handle)) is not None:
             stream.columns, stream.rows = message.columns, message.rows
-        if self._sizes.claim(session.handle, page.epoch, free=message.free):
+        if self._sizes.claim(session.handle, page.epoch, free=message.free, before=message.before):
             self._own(page, session, message.columns, message.rows)
         else:
             page.post(messages.Size(session.handle, session.label.columns, session.label.rows, owner=False))

@@ -1,10 +1,22 @@
-"""How much a page may send (pure)."""
+"""How many pages there may be, and how much each may send (pure)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from switchboard.common.clock import Instant
+
+MAX_PAGES = 64
+"""Connected pages; beside them as many commands, which help (`url`, `down`) where pages are too many."""
+
+
+def too_many(kind: str, connected: Iterable[str]) -> str | None:
+    """Return why there is no room for one more of this kind among those connected; None: there is."""
+    command = kind == "command"
+    if sum((other == "command") is command for other in connected) < MAX_PAGES:
+        return None
+    return f"{MAX_PAGES} {'commands' if command else 'pages'} are connected; close one"
 
 
 @dataclass(slots=True)

@@ -96,13 +96,15 @@ class Focus(_Message, tag="focus", frozen=True):
     """A person uses this session in this page now: its size decides, and its terminal answers queries.
 
     `free`: nobody does so just now. The page only shows the session, and has the size unless another page has it by
-    then; `size` says which.
+    then; `size` says which. `before`, with `free`: it had the size when its last connection was lost, so it has it also
+    from a page that merely took it because it was free.
     """
 
     session: Handle
     columns: Columns
     rows: Rows
     free: bool = False
+    before: bool = False
 
 
 class OpenSession(_Message, tag="open", frozen=True):
@@ -286,7 +288,8 @@ class TriggerActivity(_Message, tag="trigger", frozen=True):
     """A trigger file arrived, made progress, or has its result.
 
     `outcome` (opened, closed, refused, not-found), `uncertain` (it may have taken effect although it did not succeed)
-    and `detail` (for a person) are those of a versioned request's result.
+    and `detail` (for a person) are those of a versioned request's result. `target`: what its session is called at this
+    step, null where the host knows no such session; the id may be one that the session had before.
     """
 
     name: str
@@ -301,6 +304,7 @@ class TriggerActivity(_Message, tag="trigger", frozen=True):
     outcome: str | None = None
     uncertain: bool = False
     detail: str | None = None
+    target: str | None = None
 
 
 class Notice(_Message, tag="notice", frozen=True):

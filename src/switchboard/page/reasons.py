@@ -32,6 +32,15 @@ INTERNAL = "internal error"
 """A fault of ours."""
 
 
+def other_protocol(ours: int, theirs: int) -> str:
+    """Return why a page that speaks another protocol is not served, and what helps."""
+    if theirs < ours:
+        remedy = "you are older than the host: load the page anew, or use the host's version of Switchboard"
+    else:
+        remedy = "use the same version of Switchboard for both (restart the host after an upgrade)"
+    return f"this host speaks page protocol {ours}, you speak {theirs}: {remedy}"
+
+
 def catalogue() -> MappingProxyType[str, str]:
     """Return every text by its name here."""
     return MappingProxyType({name: text for name, text in globals().items() if name.isupper()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterable
 
 from switchboard.common.facts import CliStatus, Facts
 from switchboard.common.names import display_name
@@ -40,6 +41,19 @@ def _ended_as_asked(report: ExitReport) -> bool:
     if report.signal is not None:
         return report.signal in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
     return report.code is None or report.code in ENDED
+
+
+def session_called(sessions: Iterable[Session], session_id: str) -> str | None:
+    """Return what a person knows the session of this id by, which it has or had; None: it has no name, or is unknown.
+
+    Of several the one that is open, else the newest.
+    """
+    wanted = session_id.lower()
+    found = [session for session in sessions if wanted == session.key or wanted in session.label.past]
+    if not found:
+        return None
+    info = session_info(max(found, key=lambda one: (one.exit is None, one.key == wanted, one.generation)))
+    return info.name or info.title
 
 
 def session_info(session: Session) -> SessionInfo:

@@ -19,8 +19,8 @@ from switchboard.common.clock import Clock, sleep_until
 from switchboard.common.facts import Log
 from switchboard.common.tasks import start
 from switchboard.page.byte_frames import binary_head
-from switchboard.page.hub import MAX_PAGES, PageHub
-from switchboard.page.limits import Bucket
+from switchboard.page.hub import PageHub
+from switchboard.page.limits import MAX_PAGES, Bucket
 from switchboard.page.messages import MAX_MESSAGE, MessageError
 from switchboard.page.security import (
     MAX_BODY,
@@ -186,6 +186,9 @@ class WebServer:
         if verdict.route is Route.TICKET:
             return await self._ticket(request, verdict)
         if verdict.route is Route.CHECK:
+            # What a browser does not tell its page of a handshake that fails.
+            if (full := self._full()) is not None:
+                return refusal(full)
             return web.Response(status=204, headers=response_headers(verdict))
         found = read_static(self._static, verdict.path)
         if found is None:
@@ -216,15 +219,20 @@ class WebServer:
             headers={**response_headers(admitted), "Set-Cookie": self._gatekeeper.set_cookie(cookie)},
         )
 
-    async def _page(self, request: web.BaseRequest, admitted: Admitted) -> web.StreamResponse:
+    def _full(self) -> Refused | None:
+        """Return why no page may connect now."""
         if self._sockets >= MAX_SOCKETS:
-            return refusal(Refused(429, f"{MAX_PAGES} pages are connected; close one."))
+            return Refused(429, f"{MAX_PAGES} pages are connected; close one.")
+        return Refused(503, "The host is closing.") if self._group is None else None
+
+    async def _page(self, request: web.BaseRequest, admitted: Admitted) -> web.StreamResponse:
+        if (full := self._full()) is not None:
+            return refusal(full)
         websocket = web.WebSocketResponse(
             protocols=(SUBPROTOCOL,), compress=False, max_msg_size=MAX_MESSAGE, timeout=CLOSE_SECONDS
         )
         group, protocol = self._group, request.protocol
-        if group is None:
-            return refusal(Refused(503, "The host is closing."))
+        assert group is not None
         self._sockets += 1
         try:
             await websocket.prepare(request)

@@ -68,6 +68,19 @@ Located = tuple[int, int, TerminalEvent]
 _ESCAPE = re.compile(rb"\x1b(?!\[[0-9;:]*+[@-bd-gi-kmo-su-wy-~])(?![^][P_^XcZ=>])(?:\[([ -?]*+[@-~]))?")
 _C1 = re.compile(rb"\xc2(?:[\x90\x98\x9a\x9b\x9d-\x9f]|\Z)")
 
+# A large piece in which every sequence is one to pass over, such as a coloured listing, is known for that without being
+# searched (measured: 770 instead of 310 MB/s). Parameters are taken out and finals that say nothing made equal: then
+# each ESC has to begin the same three bytes. An ESC before a digit is of no interest either, so what comes together by
+# that deceives nobody.
+_LARGE = 2048
+_EVENTFUL_PIECES = 16  # after one that did not go so: what draws whole screens says something in each
+_PARAMETERS = b"0123456789;:"
+_PLAIN_CONTROL = b"\x1b[m"
+_MADE_EQUAL = bytes(
+    byte if byte in b"\x1b[" else ord("m") if re.match(rb"[@-bd-gi-kmo-su-wy-~]", bytes((byte,))) else ord("x")
+    for byte in range(256)
+)
+
 _BELLS = re.compile(rb"\x07+")
 _CONTROL = re.compile(rb"[ -?]*+([@-~])?")
 _OSC_END = re.compile(rb"[\x07\x18\x1a\x1b\xc2](?:(?<!\xc2)|\x9c)")
@@ -81,7 +94,7 @@ _RING = Bell()
 class SequenceReader:
     """Reads one session's output."""
 
-    __slots__ = ("_belled", "_held", "_offset", "_open", "_skipping", "_start")
+    __slots__ = ("_belled", "_eventful", "_held", "_offset", "_open", "_skipping", "_start")
 
     def __init__(self) -> None:
         self._offset = 0  # bytes fed so far
@@ -90,6 +103,7 @@ class SequenceReader:
         self._skipping = False  # inside a control sequence that is too long to say anything
         self._start = 0  # where the open string or the skipped sequence began
         self._belled = False  # the last byte was a bell
+        self._eventful = 0  # how many large pieces are searched without a try to avoid it
 
     @property
     def undecided(self) -> int:
@@ -132,14 +146,15 @@ class SequenceReader:
     def _scan(self, data: bytes, position: int, base: int, found: list[Located]) -> None:
         size = len(data)
         # Where the next one is; the size where there is none. For text alone this is all that is done.
-        escape = -1 if data.find(_ESC, position) >= 0 else size
+        calm = self._calm_until(data, position)
+        escape = -1 if calm < size else size
         c1 = -1 if data.find(_HALF_C1, position) >= 0 else size
         bell = data.find(_BEL, position) % (size + 1)  # -1, not found, becomes the size
         enquiry = data.find(_ENQ, position) % (size + 1)
         control = None
         while position < size:
             if escape < position:
-                match = _ESCAPE.search(data, position)
+                match = _ESCAPE.search(data, max(position, calm))
                 escape, control = (match.start(), match[1]) if match else (size, None)
             if c1 < position:
                 match = _C1.search(data, position)
@@ -157,6 +172,23 @@ class SequenceReader:
                     found.append((base + start, base + position, event))
             else:
                 position = self._sequence(data, start, base, found) if start < size else size
+
+    def _calm_until(self, data: bytes, position: int) -> int:
+        """Return from where on this piece has to be searched for escapes."""
+        last = data.rfind(_ESC, position)
+        if last < 0:
+            return len(data)
+        if position or len(data) < _LARGE:
+            return position
+        if self._eventful:
+            self._eventful -= 1
+            return position
+        # Without the last one, which the end of the piece often cuts.
+        made_equal = data[:last].translate(_MADE_EQUAL, _PARAMETERS)
+        if made_equal.count(_PLAIN_CONTROL) == made_equal.count(_ESC):
+            return last
+        self._eventful = _EVENTFUL_PIECES
+        return position
 
     def _sequence(self, data: bytes, start: int, base: int, found: list[Located]) -> int:
         """Read what begins at `start`. Returns where reading goes on."""

@@ -11,7 +11,8 @@ from tests.support.sessions import House, house, prints
 
 from switchboard.page import hub as module
 from switchboard.page import messages
-from switchboard.page.hub import LEAD_MS, MAX_PAGES, MAX_REQUESTS, PING_MS, PONG_MS, RECENT, PageHub
+from switchboard.page.hub import LEAD_MS, MAX_REQUESTS, PING_MS, PONG_MS, RECENT, PageHub
+from switchboard.page.limits import MAX_PAGES
 from switchboard.page.messages import (
     Address,
     Attach,
@@ -184,13 +185,22 @@ async def test_who_says_nothing_is_not_waited_for(rig: Rig, monkeypatch: pytest.
     assert page.sent == [Problem("no hello came", "passing")]
 
 
-async def test_the_number_of_pages_is_bounded(rig: Rig) -> None:
+@pytest.mark.parametrize(
+    ("kind", "other", "problem"),
+    [
+        ("browser", "command", "64 pages are connected; close one"),
+        ("command", "browser", "64 commands are connected; close one"),
+    ],
+)
+async def test_the_number_of_pages_is_bounded_and_that_of_commands(
+    rig: Rig, kind: str, other: str, problem: str
+) -> None:
     for _ in range(MAX_PAGES):
-        await rig.page("command")
-    late = await rig.page(ready=False)
-    assert late.sent == [Problem("64 pages are connected; close one", "passing")]
+        await rig.page(kind, ready=False)
+    assert (await rig.page(kind, ready=False)).sent == [Problem(problem, "passing")]
+    assert (await rig.page(other, ready=False)).messages(Welcome), "they do not keep each other out"
     await rig.pages[0].goes()
-    assert (await rig.page(ready=False)).messages(Welcome)
+    assert (await rig.page(kind, ready=False)).messages(Welcome)
 
 
 # --- the end of a connection --------------------------------------------------------------------------------------
@@ -710,13 +720,13 @@ async def test_a_size_does_not_outlive_its_page_and_a_session_not_its_owner(rig:
         await page.says(Attach(session.handle), Focus(session.handle, *size))
     await one.says(Focus(second.handle, 60, 20))
     await two.goes()
-    assert rig.hub._sizes._owners == {second.handle: one.epoch}
+    assert {handle: owner for handle, (owner, _) in rig.hub._sizes._owners.items()} == {second.handle: one.epoch}
     assert rig.home.terminal(session).size() == (81, 21), "until somebody types"
     await one.types(session.handle, b"x")
     assert rig.home.terminal(session).size() == (60, 20)
     rig.home.keeper.exits(session.handle)
     rig.home.registry.remove(session)
-    assert rig.hub._sizes._owners == {second.handle: one.epoch}
+    assert {handle: owner for handle, (owner, _) in rig.hub._sizes._owners.items()} == {second.handle: one.epoch}
 
 
 async def test_a_look_ends_the_call_for_attention(rig: Rig) -> None:

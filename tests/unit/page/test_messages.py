@@ -36,8 +36,11 @@ FROM_PAGE: list[tuple[str, messages.PageMessage]] = [
     ('{"type":"attach","session":3,"from_seq":null}', messages.Attach(3)),
     ('{"type":"attach","session":3,"from_seq":9}', messages.Attach(3, 9)),
     ('{"type":"detach","session":3}', messages.Detach(3)),
-    ('{"type":"focus","session":3,"columns":80,"rows":24,"free":false}', messages.Focus(3, 80, 24)),
-    ('{"type":"focus","session":3,"columns":80,"rows":24,"free":true}', messages.Focus(3, 80, 24, free=True)),
+    ('{"type":"focus","session":3,"columns":80,"rows":24,"free":false,"before":false}', messages.Focus(3, 80, 24)),
+    (
+        '{"type":"focus","session":3,"columns":80,"rows":24,"free":true,"before":true}',
+        messages.Focus(3, 80, 24, free=True, before=True),
+    ),
     (
         (
             '{"type":"open","request":1,"mode":"fork","profile":"claude","session_id":"x","cwd":"/a","name":"n",'
@@ -102,9 +105,9 @@ FROM_HOST: list[tuple[str, messages.HostMessage]] = [
     (
         (
             '{"type":"trigger","name":"n","at":5,"step":"done","action":"","session_id":null,"ok":true,"submitted":null,'
-            '"error":null,"reason":null,"outcome":"opened","uncertain":false,"detail":null}'
+            '"error":null,"reason":null,"outcome":"opened","uncertain":false,"detail":null,"target":"t"}'
         ),
-        messages.TriggerActivity("n", 5, "done", ok=True, outcome="opened"),
+        messages.TriggerActivity("n", 5, "done", ok=True, outcome="opened", target="t"),
     ),
     (
         (

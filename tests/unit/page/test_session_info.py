@@ -10,7 +10,7 @@ from tests.support.sessions import hosted
 
 from switchboard.common.facts import CliStatus
 from switchboard.page.messages import ExitStatus, SessionInfo
-from switchboard.page.session_info import session_info, status_word
+from switchboard.page.session_info import session_called, session_info, status_word
 from switchboard.sessions.keeper_client import ExitReport
 
 BUSY_TITLE = "\x1b]0;⠋ x\x07".encode()
@@ -183,3 +183,22 @@ async def test_the_version_of_the_program_is_what_it_publishes(published: str | 
         assert session_info(stand.session).cli_version == shown
         stand.session.observed_status(None)
         assert session_info(stand.session).cli_version is None
+
+
+async def test_what_the_session_of_an_id_is_called() -> None:
+    with (
+        hosted("claude", key="one", name="first", generation=1) as old,
+        hosted("claude", key="one", past=["zero"], name=" second\n", generation=2) as new,
+        hosted("claude", key="two") as untitled,
+    ):
+        for stand in (old, new, untitled):
+            stand.session.start()
+        sessions = [new.session, old.session, untitled.session]
+        assert session_called(sessions, "ONE") == session_called(sessions, "zero") == "second"
+        assert session_called(sessions, "two") is session_called(sessions, "three") is None
+        await untitled.prints(BUSY_TITLE)
+        assert session_called(sessions, "two") == "x"
+        new.session.exited(ExitReport(0, None, START))
+        assert session_called(sessions, "one") == "first", "the one that is open"
+        old.session.exited(ExitReport(0, None, START))
+        assert session_called(sessions, "one") == "second", "the newest"

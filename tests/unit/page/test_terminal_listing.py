@@ -181,6 +181,11 @@ def test_disconnected() -> None:
         (TriggerActivity("a.json", NOW, "waiting", session_id="id-1"), "↳ trigger a to name-1: waits"),
         (TriggerActivity("a.json", NOW, "opening", session_id="nobody"), "↳ trigger a: opens"),
         (TriggerActivity("a.json", NOW, "writing", session_id="nobody"), "↳ trigger a: is typed"),
+        (
+            TriggerActivity("a.json", NOW, "writing", session_id="nobody", target="b\x1build"),
+            "↳ trigger a to b uild: is typed",
+        ),
+        (TriggerActivity("a.json", NOW, "waiting", session_id="id-1", target="x"), "↳ trigger a to name-1: waits"),
         (TriggerActivity("a.json", NOW, "stopping", session_id="id-1"), "↳ trigger a to name-1: stops"),
         (TriggerActivity("a.json", NOW, "done", ok=True, submitted="assumed"), "↳ trigger a: done, submitted: assumed"),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 import tracemalloc
 from itertools import pairwise
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.recorded_streams import STREAMS
 
+from switchboard.sessions import sequences
 from switchboard.sessions.sequences import MAX_CONTROL, Located, SequenceReader
 from switchboard.sessions.vocabulary import MAX_PAYLOAD, Bell, ModeChanged, Osc, Query, TerminalEvent
 
@@ -96,6 +98,33 @@ PARTS += [
 @settings(max_examples=1500, deadline=None)
 def test_any_output_at_any_cuts(data: bytes, places: list[int]) -> None:
     assert locate(*cut(data, places)) == locate(data)
+
+
+CALM = (b"\x1b[38;5;20m\x1b[1mword\x1b[0m \x1b7\x1b[7G\x1b[K" * 80, b"\x1b[31mred\x1b[m " * 300)
+"""Large pieces that say nothing, which is known without a search for each of their sequences."""
+
+
+@given(st.lists(st.sampled_from((*PARTS, *CALM, *CALM)), max_size=12), st.lists(st.integers(0, 20_000), max_size=6))
+@settings(max_examples=300, deadline=None)
+def test_what_is_said_among_much_that_says_nothing(parts: list[bytes], places: list[int]) -> None:
+    data = b"".join(parts)
+    small = locate(*(data[start : start + 1000] for start in range(0, len(data), 1000)))
+    assert locate(*cut(data, places)) == locate(data) == small
+
+
+def test_a_piece_that_says_nothing_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+    calm = sequences._ESCAPE
+
+    class Counting:
+        def search(self, data: bytes, position: int) -> re.Match[bytes] | None:
+            searched.append(len(data) - position)
+            return calm.search(data, position)
+
+    monkeypatch.setattr(sequences, "_ESCAPE", Counting())
+    assert read(CALM[1], CALM[1]) == []
+    assert sum(searched) < 20
+    assert read(CALM[1] + b"\x1b[?25l", CALM[1]) == [ModeChanged((25,), private=True, on=False)]
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map(b"".join), st.data())
@@ -220,6 +249,7 @@ def screens(number: int) -> bytes:
         ("plain text", b"The quick brown fox jumps over the lazy dog.\r\n" * 100_000, 50),
         ("text beyond ASCII", "Žluťoučký kůň · 漢字 ✓\r\n".encode() * 50_000, 20),
         ("a drawing agent", screens(60), 10),
+        ("a coloured listing", CALM[1] * 1000, 20),
         ("an image", b"\x1bPq" + b"#0;2;0;0;0~~@@vv@@~~$" * 100_000 + b"\x1b\\", 20),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

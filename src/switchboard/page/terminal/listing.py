@@ -166,7 +166,8 @@ def _trigger(model: Model, trigger: TriggerActivity, frame: Frame) -> Row:
     mark = "↳" if look.unicode else "->"
     wanted = (trigger.session_id or "").lower()
     session = next((s for s in model.catalog.sessions if s.id.lower() == wanted), None)
-    target = f" to {label_of(session)}" if session is not None else ""
+    called = plain(trigger.target or "") if session is None else label_of(session)
+    target = f" to {called}" if called else ""
     name = clip(plain(trigger.name.removesuffix(".json")), 20, look.ellipsis)
     style = Style.QUIET
     if trigger.step != "done":
