@@ -102,6 +102,18 @@ async def test_a_session_on_its_way_into_the_background(
     untouched(host, session_id, words)
 
 
+async def test_a_job_whose_folder_is_a_link(host: RunningHost, screen: Screen) -> None:
+    session_id = await closed(host)
+    words = prompts(host, session_id)
+    path = record(host, session_id, "working")
+    moved = host.root / "moved"
+    path.parent.rename(moved)
+    path.parent.symlink_to(moved)
+    refused = await asked(host, {"action": "open", "sessionId": session_id, "prompt": "go on"})
+    assert (refused["outcome"], refused["reason"], refused["wrote"]) == ("refused", REASON, False)
+    untouched(host, session_id, words)
+
+
 async def test_a_finished_job_lets_its_session_go(
     host: RunningHost, screen: Screen, job: subprocess.Popen[bytes]
 ) -> None:

@@ -6,6 +6,8 @@ within it. Whether the CLI took the Enter is up to the CLI, and only what it sho
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from tests.support.field import FAST, FieldHost, agent, fault, show
 from tests.support.hosting import Page, page, until
 
 from switchboard.delivery import reasons
+from switchboard.sessions.box import REST_MS
 
 LEFT = "left behind"
 LATER = "60000"
@@ -214,3 +217,54 @@ async def test_a_plain_terminal_is_not_locked(host: FieldHost) -> None:
         assert not shown.sessions[handle].draft
         host.ask(session_id, "more")
         await until((host.project / "taken").exists, "the next text")
+
+
+async def test_a_transcript_that_has_grown_by_megabytes_still_shows_the_text(host: FieldHost) -> None:
+    """The agent worked on while no host was there: its entry lies far before the window that is read at first."""
+    async with page(host) as shown:
+        handle, session_id = await agent(host, shown)
+        await fault(shown, handle, "no-busy-edge,no-title,late-transcript=1500")
+        name = await killed(host, shown, handle)
+    await until(lambda: prompts(host) == [LEFT], "the transcript")
+    (path,) = (host.root / "agent").glob("projects/*/*.jsonl")
+    await until(lambda: "turn_duration" in path.read_text("utf-8"), "the end of its turn")
+    answer = next(line for line in path.read_text("utf-8").splitlines() if '"type":"assistant"' in line)
+    with path.open("a", encoding="utf-8") as file:
+        file.write((answer + "\n") * (3_000_000 // len(answer)))
+    async with next_host(host) as shown:
+        check(await host.result(name))
+        await shown.once(lambda: not shown.sessions[handle].draft, "the end of the draft")
+        show(shown, handle)
+        await shown.once(lambda: handle in shown.output, "what the session printed")
+        await fault(shown, handle, "off")
+        await goes_through(host, session_id)
+
+
+async def test_a_compact_that_the_cli_refuses_is_no_draft(host: FieldHost) -> None:
+    """There is nothing to compact: it says so, and records nothing. Its status has moved."""
+    async with page(host) as shown:
+        handle, session_id = await agent(host, shown)
+        await until(
+            lambda: all(  # an idle that has lasted is no blip
+                time.time() * 1000 - json.loads(path.read_text())["statusUpdatedAt"] > REST_MS
+                for path in (host.root / "agent" / "sessions").glob("*.json")
+            ),
+            "a rest",
+        )
+        name = host.ask(session_id, "/compact")
+        await shown.printed(handle, b"Not enough messages to compact")
+        host.kill()
+        assert not host.result_path(name).exists()
+    async with next_host(host) as shown:
+        check(await host.result(name))
+        assert not shown.sessions[handle].draft
+        await goes_through(host, session_id)
+
+
+async def test_a_command_whose_enter_was_swallowed_is_a_draft(host: FieldHost) -> None:
+    async with page(host) as shown:
+        handle, session_id = await agent(host, shown)
+        await fault(shown, handle, "swallow-enter=1")
+        await killed(host, shown, handle, "/nosuch")
+    async with next_host(host):
+        await is_refused(host, session_id, len("/nosuch"))

@@ -192,3 +192,30 @@ async def test_clear_is_proven_by_the_new_id(host: FieldHost, swallowed: int, to
         assert not shown.sessions[handle].draft
         # The old id still finds it, and the next text goes into the new conversation.
         assert (await ask(host, session_id, "hello again", wait="idle"))["submitted"] == "confirmed"
+
+
+@pytest.mark.parametrize("command", ["/nosuch", "/help"])
+async def test_a_command_that_two_enters_did_not_submit_is_a_draft(host: FieldHost, command: str) -> None:
+    async with page(host) as shown:
+        handle, session_id = await agent(host, shown)
+        assert (await ask(host, session_id, "earlier", wait="idle"))["submitted"] == "confirmed"
+        await shown.status(handle, "idle")
+        await swallow(shown, handle, 2)
+        left = await ask(host, session_id, command)
+        assert (left["ok"], left["submitted"], left["submit_retries"]) == (True, "assumed", 1), left
+        await is_draft(shown, handle)
+        await is_refused(host, session_id, command)
+        shown.type(handle, b"\x15")
+        await shown.once(lambda: not shown.sessions[handle].draft, "the end of the draft")
+        assert (await ask(host, session_id, "the next one", wait="idle"))["submitted"] == "confirmed"
+        assert prompts(host) == ["earlier", "the next one"]
+
+
+async def test_a_command_that_is_taken_locks_nobody(host: FieldHost) -> None:
+    async with page(host) as shown:
+        handle, session_id = await agent(host, shown)
+        for first in ("/help", "earlier", "/help"):
+            await ask(host, session_id, first, wait="idle")
+            await shown.status(handle, "idle")
+            assert not shown.sessions[handle].draft
+        assert (await ask(host, session_id, "the next one", wait="idle"))["submitted"] == "confirmed"

@@ -217,6 +217,9 @@ class Sessions:
         session = self.find(session_id)
         return session_id.lower() if session is None else f"#{session.generation}"
 
+    def remote_hosts(self, session_id: str) -> tuple[str, ...]:
+        return ("elsewhere",) if session_id in self.remotes else ()
+
     def background_job(self, session_id: str) -> str | None:
         return self.jobs.get(session_id)
 

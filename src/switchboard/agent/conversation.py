@@ -93,6 +93,14 @@ class Conversation:
         """A `!` command ended."""
         return self.appended([rows.local_body(rows.shell_output_text(stdout, stderr), self.prompt_id)], at, new_id)
 
+    def commanded(self, name: str, at: int, new_id: NewId) -> Written:
+        """A command of the CLI's own was carried out. A conversation without a transcript gets none for it."""
+        if not self.opened:
+            return Written(self, ())
+        prompt_id = new_id()
+        texts = (rows.command_text(name, ""), rows.command_output_text(""))
+        return self.appended([rows.local_body(text, prompt_id) for text in texts], at, new_id)
+
     def compacted(self, arguments: str, at: int, new_id: NewId) -> Written:
         """The person had the conversation compacted; its rows begin a new chain."""
         prompt_id = new_id()

@@ -160,6 +160,9 @@ class Repl:
         match name:
             case "help":
                 self._desk.stage.say(HELP)
+                if not self.busy:  # what stands behind a turn's rows ends it, for whoever reads them
+                    journal = self._desk.journal
+                    journal.record(journal.conversation.commanded(name, *journal.now))
             case "exit":
                 self.leave(0)
             case "fault":

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from switchboard.cli.demo_guard import DOWN_SECONDS, KEEPER_SECONDS, TERM_SECONDS, Guard
 from switchboard.cli.triggers import TriggerFolderError, wait_result, write_trigger
 from switchboard.common.paths import host_socket, runtime_folder
 from switchboard.common.system_clock import SystemClock
@@ -28,15 +29,6 @@ from switchboard.sessions.keeper_start import end_keeper
 
 SECONDS = 30.0
 """Nothing in the tour takes longer; a step that does is reported as a fault."""
-
-KEEPER_SECONDS = 5.0
-"""A keeper ends within milliseconds of being told to."""
-
-DOWN_SECONDS = 10.0
-"""What a host, and the command that tells it to end with its sessions, may take each."""
-
-TERM_SECONDS = 6.0
-"""A host that gets SIGTERM ends within 5 s."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -85,7 +77,10 @@ def _ignore_signals() -> None:
 def _run(stay: bool) -> int:
     folder = Path(tempfile.mkdtemp(prefix="switchboard-demo-"))
     host = _Host(folder)
+    guard: Guard | None = None
     try:
+        guard = Guard(str(folder), host.environment, host.temporary)
+        host.told = guard.started
         host.start()
         session = asyncio.run(_tour(host))
         if stay:
@@ -97,6 +92,8 @@ def _run(stay: bool) -> int:
         _ignore_signals()
         host.end()
         shutil.rmtree(folder, ignore_errors=True)
+        if guard is not None:
+            guard.dismiss()
     return 0
 
 
@@ -116,10 +113,12 @@ class _Host:
             # A person's pause of 3 s would make the tour long.
             "SWITCHBOARD_TRIGGER_QUIET_MS": "500",
         }
-        temporary = os.path.realpath(tempfile.gettempdir())
-        self._runtime = runtime_folder(str(folder / "data"), os.geteuid(), temporary)
+        self.temporary = os.path.realpath(tempfile.gettempdir())
+        self._runtime = runtime_folder(str(folder / "data"), os.geteuid(), self.temporary)
         self.socket = host_socket(self._runtime)
         self._process: subprocess.Popen[str] | None = None
+        self.told: Callable[[int], None] = lambda _pid: None
+        """Is told of each process that goes on when the tour is killed."""
 
     def start(self) -> None:
         """Start the host and say what it says."""
@@ -132,6 +131,7 @@ class _Host:
             # Ctrl-C is for the tour: the host must still be there to end its sessions.
             start_new_session=True,
         )
+        self.told(self._process.pid)
         assert self._process.stdout is not None
         line = self._process.stdout.readline().rstrip()
         if "ready" not in line:
@@ -148,9 +148,11 @@ class _Host:
         """Hand the terminal to the terminal page."""
         self._say_address()
         print("\nYour turn: this is the session. Ctrl-] l shows the list, q there leaves and cleans up.", flush=True)
-        subprocess.run(
-            [sys.executable, "-P", "-m", "switchboard.cli.main", "watch", session], env=self.environment, check=False
+        page = subprocess.Popen(
+            [sys.executable, "-P", "-m", "switchboard.cli.main", "watch", session], env=self.environment
         )
+        self.told(page.pid)
+        page.wait()
 
     def _say_address(self) -> None:
         """Print an address of the browser page that works now, if there is a page."""

@@ -101,6 +101,9 @@ def _data_directory(environment: Mapping[str, str]) -> Iterator[Finding]:
         )
     elif found.st_mode & 0o022:
         yield Finding("problem", f"Data directory {path} can be written by other users", f"chmod go-w {path}")
+    elif (obstacle := Room(path).obstacle()) is not None:
+        text = f"Data directory: nothing can be written down there (sessions opened, settings, the log): {obstacle}"
+        yield Finding("problem", text, f"`df {path}` shows the disk; what runs goes on")
     else:
         yield Finding("ok", f"Data directory {path}")
 
@@ -171,6 +174,10 @@ def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:
         return
     if os.path.islink(path):
         yield Finding("note", f"Trigger folder {path} is a symbolic link to {os.path.realpath(path)}")
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        text = f"Trigger folder {path} is on a disk that can only be read"
+        yield Finding("problem", text, "make that disk writable, or set SWITCHBOARD_TRIGGERS_DIR")
+        return
     writable = os.access(path, os.R_OK | os.W_OK | os.X_OK)
     if not writable or (os.path.isdir(processed) and not os.access(processed, os.W_OK | os.X_OK)):
         yield Finding(
@@ -183,12 +190,21 @@ def _trigger_folder(environment: Mapping[str, str]) -> Iterator[Finding]:
         text = f"Trigger folder {path} can be written by everyone: they could type into your sessions"
         yield Finding("problem", text, f"chmod go-w {path}")
     waiting = sum(name.endswith(".json") for name in os.listdir(path))
-    yield from _results(path, Room(processed))
+    yield from _results(path, processed)
     yield Finding("ok", f"Trigger folder {path}" + (f", {waiting} requests waiting" if waiting else ""))
 
 
-def _results(folder: str, room: Room) -> Iterator[Finding]:
-    obstacle = room.obstacle()
+def _refused_trial(room: Room, folder: str) -> str | None:
+    """What a written file finds out: quotas say nothing beforehand. A folder that is missing is not made for that."""
+    if not os.path.isdir(folder):
+        return None
+    failure = room.try_out(f".doctor-{os.getpid()}.tmp")
+    return None if failure is None else f"{folder} takes no file ({failure.strerror or failure}): make room there"
+
+
+def _results(folder: str, processed: str) -> Iterator[Finding]:
+    room = Room(processed)
+    obstacle = room.obstacle() or _refused_trial(room, processed)
     if obstacle is not None:
         text = f"Results of triggers cannot be published, so requests wait: {obstacle}"
         yield Finding("problem", text, "the host goes on with them by itself when that is mended")
@@ -227,7 +243,11 @@ def _descriptors(environment: Mapping[str, str]) -> Iterator[Finding]:
     for note, folder in folders.lost():
         text = f"Sandboxes: {note} says that a session has its descriptors in {folder}, which is not there"
         yield Finding("note", text, "delete the note if that session runs nowhere else (in a container, say)")
-    left = folders.left()
+    stuck = dict(folders.stuck())
+    for folder, why in stuck.items():
+        text = f"Sandboxes: {folder} of an ended session cannot be removed: {why}"
+        yield Finding("problem", text, "remove it as root")
+    left = [folder for folder in folders.left() if folder not in stuck]
     if left:
         others = f" and {len(left) - 1} more" if len(left) > 1 else ""
         yield Finding(

@@ -78,7 +78,7 @@ def _records(folder: str) -> Iterator[tuple[str, JobRecord | None]]:
     """Return each file's path and what it records; None for what cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            jobs = sorted(entry.name for entry in islice(entries, MAX_JOBS) if entry.is_dir(follow_symlinks=False))
+            jobs = sorted(entry.name for entry in islice(entries, MAX_JOBS) if _may_be_job(entry))
     except FileNotFoundError:
         return
     except OSError:
@@ -90,12 +90,17 @@ def _records(folder: str) -> Iterator[tuple[str, JobRecord | None]]:
         path = f"{folder}/{job}/state.json"
         try:
             data = _contents(path)
-        except FileNotFoundError:
-            continue
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # a link to nowhere, or to a file, records nothing
         except OSError:
             yield path, None
             continue
         yield path, parse_job(job, data)
+
+
+def _may_be_job(entry: os.DirEntry[str]) -> bool:
+    """A folder, or a link: Claude Code follows one, and so does whoever looks what it has recorded."""
+    return entry.is_symlink() or entry.is_dir(follow_symlinks=False)
 
 
 def _contents(path: str) -> bytes:

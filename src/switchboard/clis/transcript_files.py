@@ -120,7 +120,7 @@ class TranscriptTail:
     def read(self) -> TurnEvidence | None:
         """Return what is known now; None when the file is missing, no regular file, or may not be read."""
         try:
-            file, found = _open(self.path)
+            file, found = open_transcript(self.path)
         except OSError:
             self._identity = None
             return None
@@ -143,7 +143,7 @@ class TranscriptTail:
             self._reader = TranscriptReader(cut=self._offset > 0)
             self._identity = identity
         self._modified = found.st_mtime_ns
-        data = _read_at(file, self._offset, found.st_size - self._offset)
+        data = read_at(file, self._offset, found.st_size - self._offset)
         self._offset += len(data)
         self._reader.feed(data)
 
@@ -167,14 +167,14 @@ def probe_transcript(path: str, remap: str | None = None) -> TranscriptProbe:
     `remap` as for `recorded_cwd`.
     """
     folder = os.path.basename(os.path.dirname(path))
-    file, found = _open(path)
+    file, found = open_transcript(path)
     identity = (found.st_dev, found.st_ino)
     try:
-        rows = _Noted(rows_of(_read_at(file, 0, WINDOW)))
+        rows = _Noted(rows_of(read_at(file, 0, WINDOW)))
         head = find_cwd(rows, folder, remap)
         if head.ended or found.st_size <= WINDOW:
             return TranscriptProbe(identity, rows.any, head)
-        rows = _Noted(rows_backwards(_read_at(file, found.st_size - WINDOW, WINDOW)), rows.any)
+        rows = _Noted(rows_backwards(read_at(file, found.st_size - WINDOW, WINDOW)), rows.any)
         tail = find_cwd(rows, folder, remap)
     finally:
         os.close(file)
@@ -266,13 +266,13 @@ def _transcripts(projects_dir: str) -> list[tuple[int, str, str]]:
 
 def _describe(path: str, folder: str, remap: str | None) -> RecordedSession | None:
     try:
-        file, found = _open(path)
+        file, found = open_transcript(path)
     except OSError:
         return None
     try:
-        head = _read_at(file, 0, LISTING_WINDOW)
+        head = read_at(file, 0, LISTING_WINDOW)
         rest = max(len(head), found.st_size - LISTING_WINDOW)
-        tail = _read_at(file, rest, found.st_size - rest)
+        tail = read_at(file, rest, found.st_size - rest)
     except OSError:
         return None
     finally:
@@ -311,7 +311,8 @@ def _modified(path: str) -> int | None:
     return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
 
 
-def _open(path: str) -> tuple[int, os.stat_result]:
+def open_transcript(path: str) -> tuple[int, os.stat_result]:
+    """Open a transcript for reading, and return what was opened. Raises OSError: also for what is no regular file."""
     file = os.open(path, _FLAGS)
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode):
@@ -320,7 +321,7 @@ def _open(path: str) -> tuple[int, os.stat_result]:
     return file, found
 
 
-def _read_at(file: int, offset: int, length: int) -> bytes:
+def read_at(file: int, offset: int, length: int) -> bytes:
     """Return up to `length` bytes; fewer when the file ends, or is cut short meanwhile."""
     pieces: list[bytes] = []
     while length > 0:

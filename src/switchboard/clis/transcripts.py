@@ -250,6 +250,11 @@ def is_shell_command(command: str) -> bool:
     return bare[:1] == "!" and bare[1:].strip() != ""
 
 
+def is_slash_command(command: str) -> bool:
+    """Tell whether the CLI may carry this text out itself: it begins with `/`, and so may a prompt about a path."""
+    return _as_recorded(command)[:1] == "/"
+
+
 def is_compact_command(command: str) -> bool:
     """Tell whether a command asks for compaction: `/compact` alone, or followed by white space and instructions."""
     return _is_command(command, "/compact")

@@ -7,6 +7,7 @@ from switchboard.clis.transcripts import (
     is_compact_command,
     is_prompt,
     is_shell_command,
+    is_slash_command,
     prompt_contains,
     prompt_matches,
 )
@@ -65,8 +66,14 @@ def unrecorded(facts: Facts, command: str, enter_at: int) -> bool:
 
 
 def shows_itself(command: str) -> bool:
-    """The submission of this text shows: prompts, `!` commands and `/compact` in the transcript, `/clear` in the id."""
-    return is_prompt(command) or is_shell_command(command) or is_compact_command(command) or is_clear_command(command)
+    """The submission of this text shows: in the transcript or the status, as a rule, and that of `/clear` in the id."""
+    return is_prompt(command) or is_shell_command(command) or is_slash_command(command)
+
+
+def acts_at_once(command: str) -> bool:
+    """An idle CLI that takes this text does something at once, or records it: `!` commands, `/` ones but two."""
+    own_rule = is_compact_command(command) or is_clear_command(command)
+    return is_shell_command(command) or (is_slash_command(command) and not own_rule)
 
 
 def left_in_box(
@@ -76,18 +83,20 @@ def left_in_box(
 
     Only of texts whose submission shows can this be said (`shows_itself`; `/compact`, `!` make an idle CLI work). Where
     there is no transcript, as before the first prompt, an idle CLI that publishes its status and did nothing at all has
-    not taken the text either. `during_turn`: the CLI was working, so that what it does later is no sign. `activity`: it
-    did something since the Enter. `status_before`: its status was known before the text; if not, an idle that it shows
-    since then is that of its start.
+    not taken the text either; but of a `/` command it may show nothing then (`/model`).
+    `during_turn`: the CLI was working, so that what it does later is no sign. `activity`: it did something since the
+    Enter. `status_before`: its status was known before the text; if not, an idle that it shows since then is that of
+    its start.
     """
     if not facts.present or not shows_itself(command):
         return False
     reaction = activity or facts.busy or (reacted(facts, enter_at) and (status_before or not _at_rest(facts)))
     if facts.transcript is None:
-        return not during_turn and usable_status(facts) is not None and not reaction
+        silent = not during_turn and usable_status(facts) is not None and not reaction
+        return silent and (is_shell_command(command) or not acts_at_once(command))
     if not unrecorded(facts, command, enter_at) or _joined(facts, command, enter_at):
         return False
-    if is_shell_command(command):
+    if acts_at_once(command):
         return not during_turn and not reaction
     return is_prompt(command) or is_clear_command(command) or during_turn or not reaction
 

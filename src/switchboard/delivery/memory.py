@@ -15,7 +15,7 @@ without a host::
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Self
@@ -30,13 +30,14 @@ from switchboard.delivery.keystrokes import ENTER, ESCAPE
 
 
 class MemoryTerminal:
-    """One session's terminal. `alive` and `typing` may be changed at any time."""
+    """One session's terminal. `alive`, `outlived` and `typing` may be changed at any time."""
 
     def __init__(self, key: str, cwd: str | None, on_write: Callable[[bytes], None], clock: Clock) -> None:
         self.key = key
         self.cwd = cwd
         self.typing = Typing()
         self.alive = True
+        self.outlived = False
         self.facts: Feed[Facts] = Feed(Facts())
         self.refusal: str | None = None
         """Set it to make every further write fail with this reason, as a host does for a replaced session."""
@@ -64,6 +65,9 @@ class MemoryTerminal:
 
     def is_alive(self) -> bool:
         return self.alive
+
+    def is_outlived(self) -> bool:
+        return self.outlived
 
     def line(self) -> AbstractAsyncContextManager[MemoryLine]:
         return MemoryLine(self, self._mutex, self._on_write)
@@ -147,6 +151,7 @@ class MemoryTerminals:
         self._clock: Clock = SystemClock() if clock is None else clock
         self._terminals: dict[str, MemoryTerminal] = {}
         self._jobs: dict[str, str] = {}
+        self._remote: dict[str, tuple[str, ...]] = {}
 
     def add(
         self, session_id: str, *, cwd: str | None = None, on_write: Callable[[bytes], None] = lambda _data: None
@@ -172,12 +177,19 @@ class MemoryTerminals:
         """A background process owns that session, and no terminal here does."""
         self._jobs[session_id.lower()] = job_id
 
+    def add_remote(self, session_id: str, *hosts: str) -> None:
+        """Other machines list that session, and no terminal here has it."""
+        self._remote[session_id.lower()] = hosts
+
     def find(self, session_id: str) -> MemoryTerminal | None:
         return self._terminals.get(session_id.lower())
 
     def lock_key(self, session_id: str) -> str:
         terminal = self._terminals.get(session_id.lower())
         return session_id.lower() if terminal is None else terminal.key
+
+    def remote_hosts(self, session_id: str) -> Sequence[str]:
+        return self._remote.get(session_id.lower(), ())
 
     def background_job(self, session_id: str) -> str | None:
         return self._jobs.get(session_id.lower())

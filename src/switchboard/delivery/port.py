@@ -6,7 +6,7 @@ bytes: `switchboard.delivery.memory` is the smallest complete example.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
@@ -67,6 +67,13 @@ class Target(Protocol):
     def is_alive(self) -> bool:
         """Ask the system whether the process exists (one that may not be signalled counts as alive)."""
 
+    def is_outlived(self) -> bool:
+        """Ask whether its program has ended and something else has the terminal: a shell that it was started through.
+
+        What is typed then goes there, and would be carried out. False where that cannot be told, and where the program
+        is a shell.
+        """
+
     def line(self) -> AbstractAsyncContextManager[Line]:
         """Take the terminal's input for one delivery; others wait their turn."""
 
@@ -101,6 +108,12 @@ class Terminals(Protocol):
 
     def lock_key(self, session_id: str) -> str:
         """The key under which work for this session queues: old and new ids of one session give the same key."""
+
+    def remote_hosts(self, session_id: str) -> Sequence[str]:
+        """The machines that list this session, where triggers may be meant for other machines at all; else none.
+
+        Nothing connects to one: it is for the refusal. Raises what keeps it from being known.
+        """
 
     def background_job(self, session_id: str) -> str | None:
         """The job id when a live background process, attached nowhere here, owns this session."""

@@ -106,6 +106,8 @@ STARTING = (
     "the CLI has not reported its state since it was started (it may be showing a trust, login or theme dialog); "
     "nothing was written"
 )
+OUTLIVED = "the CLI of this session has ended, and what it was started through still has the terminal"
+"""It is a shell, as a rule, and would carry out what is meant for the CLI."""
 STILL_BUSY = "the CLI still reported a turn running (busy) at the deadline; nothing was written"
 IDLE_TOO_BRIEF = (
     "the CLI was idle only briefly before the deadline; it never held long enough to settle; nothing was written"
@@ -195,6 +197,9 @@ def of_step(index: str, reason: str) -> str:
 # --- remote sessions --------------------------------------------------------------------------------------------------
 
 REMOTE_CHAIN = "a chain cannot be sent to a remote session through the messaging socket; nothing was written"
+
+
+REMOTE = "remote sessions are not supported; nothing was written"
 
 
 def remote_ambiguous(hosts: str) -> str:

@@ -141,6 +141,8 @@ class _Delivery:
             await self._composer_free()
             if not self._target.is_alive():
                 raise Halt(Trouble.NOT_RUNNING)
+            if self._target.is_outlived():
+                raise Halt(Trouble.NOT_RUNNING, reasons.OUTLIVED)
             self._moment = await self._ready()
             if desk.stop.requested:
                 raise Halt(Trouble.CLOSING, reasons.CLOSING)
@@ -230,6 +232,8 @@ class _Delivery:
         self._again = False
         if not facts.present:
             return reasons.EXITED
+        if self._target.is_outlived():
+            return reasons.OUTLIVED
         now = self._desk.clock.now()
         if now >= self._order.deadline:
             return reasons.DEADLINE_PASSED
@@ -243,6 +247,8 @@ class _Delivery:
     def _refused(self, reason: str) -> Halt:
         if reason == reasons.EXITED:
             return Halt(Trouble.EXITED)
+        if reason == reasons.OUTLIVED:
+            return Halt(Trouble.NOT_RUNNING, reason)
         if reason == reasons.DEADLINE_PASSED:
             return Halt(Trouble.DEADLINE, reason)
         return Halt(Trouble.REFUSED, reason)

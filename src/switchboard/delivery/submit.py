@@ -185,7 +185,7 @@ class _Verification:
             async with self._target.line() as line:
                 await put(line, ENTER, self._recovery_check, desk, until, record)
         except WriteRefused as refusal:
-            if not self._target.facts.value.present:
+            if not self._target.facts.value.present or refusal.reason == reasons.OUTLIVED:
                 return Ending(Kind.EXITED, activity=ending.activity)
             record.withheld = refusal.reason
             return ending
@@ -197,6 +197,8 @@ class _Verification:
     def _recovery_check(self, facts: Facts) -> str | None:
         if not facts.present:
             return reasons.EXITED
+        if self._target.is_outlived():
+            return reasons.OUTLIVED
         now = self._desk.clock.now()
         if now >= self._order.verify:
             return reasons.TOO_LATE

@@ -182,6 +182,8 @@ class Typist:
         """Asked immediately before each write after the first byte."""
         if not facts.present:
             return reasons.EXITED
+        if self._target.is_outlived():
+            return reasons.OUTLIVED
         if dialog_open(facts):
             return reasons.DIALOG_BEFORE_ENTER
         if self._desk.clock.now() >= self._latest:
@@ -227,4 +229,6 @@ class Typist:
             return Halt(Trouble.CLOSING, reasons.CLOSING)
         if why == reasons.EXITED:
             return Halt(Trouble.EXITED)
+        if why == reasons.OUTLIVED:
+            return Halt(Trouble.NOT_RUNNING, why)
         return Halt(Trouble.LEFT_IN_COMPOSER, reason, dialog_name(self._target.facts.value))

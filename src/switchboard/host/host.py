@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +36,7 @@ from switchboard.page import messages
 from switchboard.page.broker import PageBroker
 from switchboard.page.hub import PageHub
 from switchboard.page.local_server import local_server
+from switchboard.page.session_info import session_called
 from switchboard.page.web_config import WebConfig
 from switchboard.sessions.keeper_client import KeeperError
 from switchboard.sessions.lifecycle import LifecycleSessions
@@ -97,7 +98,7 @@ async def run_host(config: HostConfig) -> None:
 
 
 async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) -> None:
-    clock, environment = SystemClock(), config.environment
+    clock, environment, processes = SystemClock(), config.environment, ProcFs()
     instance = Instance(os.path.abspath(data_dir(environment)))
     triggers_dir = effective_triggers_dir(environment, os.getcwd())
     instance.acquire()
@@ -109,7 +110,6 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
     watcher = open_folder_watcher(log)
     stack.push_async_callback(watcher.aclose)
 
-    processes = ProcFs()
     readers = _start_readers(environment, watcher, clock, processes, log, stack)
     registry = Registry(instance.runtime, clock, log)
     stack.callback(registry.close)
@@ -143,7 +143,7 @@ async def _start(config: HostConfig, stack: AsyncExitStack, closing: Closing) ->
         env=environment,
         log=log,
         watcher=watcher,
-        observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now())),
+        observe=lambda progress: hub.trigger(trigger_activity(progress, clock.now(), registry)),
         journal=HostedJournal(registry),
         on_problem=partial(_stand, hub, instance),
         house=house,
@@ -265,7 +265,7 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
             supervise(
                 group,
                 f"interrupted delivery to session {session.handle}",
-                partial(_watch_interrupted, session, parts.clock),
+                partial(_watch_interrupted, session, parts.transcripts, parts.clock),
                 parts.log,
             )
 
@@ -285,15 +285,16 @@ async def _supervised(parts: _Parts) -> AsyncIterator[None]:
                 task.cancel()
 
 
-async def _watch_interrupted(session: Session, clock: Clock) -> None:
+async def _watch_interrupted(session: Session, transcripts: TranscriptService, clock: Clock) -> None:
     """Until a person clears it or the transcript shows it submitted, an interrupted delivery is unsubmitted input."""
     with session.transcript():  # which tells the session, and so ends what it has left
+        await transcripts.search(session)
         while session.interrupted is not None and session.exit is None:
             await session.facts.changed(session.facts.value, clock, FOREVER)
 
 
-def trigger_activity(progress: Progress, at: int) -> messages.TriggerActivity:
-    """Return what pages are told of a trigger's step."""
+def trigger_activity(progress: Progress, at: int, sessions: Iterable[Session]) -> messages.TriggerActivity:
+    """Return what pages are told of a trigger's step. `sessions`: those that the host has, ended ones too."""
     return messages.TriggerActivity(
         progress.name,
         at,
@@ -307,6 +308,7 @@ def trigger_activity(progress: Progress, at: int) -> messages.TriggerActivity:
         progress.outcome,
         progress.uncertain,
         progress.detail,
+        None if progress.session_id is None else session_called(sessions, progress.session_id),
     )
 
 

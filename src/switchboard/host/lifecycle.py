@@ -50,6 +50,7 @@ def lifecycle(
         launches=recorded_launches(store),
         resolver=NamespaceResolver(processes),
         jobs=partial(job_folders, environment),
+        sandboxed=sandboxes.folders,
     )
     return Lifecycle(
         sessions=sessions,

@@ -15,10 +15,24 @@ the model is the one without the text: what remains when the program is seen to 
 
 from __future__ import annotations
 
-from switchboard.clis.transcripts import is_clear_command, is_compact_command, prompt_matches
-from switchboard.common.facts import ComposerView, TurnEvidence
+from switchboard.clis.transcripts import (
+    is_clear_command,
+    is_compact_command,
+    is_shell_command,
+    is_slash_command,
+    prompt_matches,
+)
+from switchboard.common.facts import CliStatus, ComposerView, TurnEvidence
 from switchboard.sessions.composer import Composer, ComposerRule
 from switchboard.sessions.labels import Label
+
+REACTION_MS = 10_000
+"""A change of status later than this after an Enter may have another cause (the slowest measured took 1 s)."""
+
+REST_MS = 50
+"""An idle status that is younger may be the blip between two turns (measured: 9 to 14 ms)."""
+
+_REACTING = frozenset({"busy", "idle", "waiting"})
 
 
 class Box:
@@ -30,7 +44,8 @@ class Box:
         self._model = Composer(rule)
         self._swallowed: Composer | None = None
         """The model in which the Enter was swallowed; None: no text is in doubt."""
-        self._announced: tuple[bytes, int] | None = None
+        self._announced: tuple[bytes, int, bool] | None = None
+        """Text, time and whether the CLI was at rest."""
         self._enter_typed = False
         """A person has pressed Enter during the doubt, which can be swallowed as well: it proves no empty box."""
         self._emptied: bytes | None = None
@@ -96,12 +111,14 @@ class Box:
         self._swallowed = self._announced = self._emptied = None
         self._label.delivery, self._label.entered = text, False
 
-    def announce(self, text: bytes, since: int) -> None:
-        """The Enter of this text goes out next, and from then on the text is in doubt.
+    def announce(self, text: bytes, since: int, status: CliStatus | None) -> None:
+        """The Enter of this text goes out next, and from then on the text is in doubt. `status`: the CLI's before it.
 
         A second Enter, after a person has cleared the text, puts nothing in doubt.
         """
-        self._announced = None if self._emptied == text else (text, since)
+        idle_since = status.updated_at if status is not None and status.status == "idle" else None
+        at_rest = idle_since is not None and idle_since + REST_MS <= since
+        self._announced = None if self._emptied == text else (text, since, at_rest)
 
     def entered(self, now: int) -> None:
         """The Enter of what was typed is out. A text that was not announced is nobody's business from here on."""
@@ -110,7 +127,7 @@ class Box:
             self._forget()
             return
         label = self._label
-        label.delivery, label.delivery_at = announced
+        label.delivery, label.delivery_at, label.at_rest = announced
         label.entered = True
         self._enter_typed, self._emptied = False, None
         label.composer = self._model.snapshot()
@@ -140,6 +157,7 @@ class Box:
         apart = not self._model.pending or self._label.delivery is not None
         if apart:
             self._label.delivery, self._label.delivery_at, self._label.entered = text, since, True
+            self._label.at_rest = False  # whoever says this has seen what came of it
         self._model.feed(text, now)
         return apart
 
@@ -158,6 +176,17 @@ class Box:
             return True
         compactions = evidence.boundaries if is_compact_command(command) else ()
         return any(boundary.manual and boundary.at >= since for boundary in compactions)
+
+    def shown_by_status(self, status: CliStatus | None) -> bool:
+        """Whether the CLI's status shows it: at rest it did something right after the Enter.
+
+        It proves only what a CLI carries out itself, and may refuse without a trace (`/compact` of nothing).
+        """
+        text, label = self._open(), self._label
+        if text is None or not label.at_rest or status is None or status.updated_at is None:
+            return False
+        soon = label.delivery_at <= status.updated_at <= label.delivery_at + REACTION_MS
+        return soon and status.status in _REACTING and _is_carried_out(text.decode("utf-8", "replace"))
 
     def shown_by_new_id(self) -> bool:
         """Whether a new session id shows it: `/clear` brings one, and whatever else does is a person's doing."""
@@ -180,4 +209,9 @@ class Box:
         return self.left if self._swallowed is None else self._label.delivery
 
     def _forget(self) -> None:
-        self._label.delivery, self._label.entered = None, False
+        self._label.delivery, self._label.entered, self._label.at_rest = None, False, False
+
+
+def _is_carried_out(command: str) -> bool:
+    """Whether it is nothing for the model. `/clear` moves no status."""
+    return is_shell_command(command) or (is_slash_command(command) and not is_clear_command(command))

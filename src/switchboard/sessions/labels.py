@@ -21,16 +21,29 @@ MAX_DELIVERY_BYTES = 16 * 1024
 """A prompt has at most 4,096 UTF-16 units: 12 KiB of UTF-8, and a paste's markers."""
 
 
+@dataclass(slots=True, kw_only=True)
+class InTheBox:
+    """What a delivery had typed, since `delivery_at` (wall milliseconds), and may stand in the box; None: nothing.
+
+    `entered`: its Enter was written as well; `at_rest`: into a CLI that was at rest, so that what it does next is the
+    effect. As long as there is such a text, the label's `composer` is the model without it.
+    """
+
+    delivery: bytes | None = None
+    delivery_at: int = 0
+    entered: bool = False
+    at_rest: bool = False
+
+
 @dataclass(slots=True)
-class Label:
+class Label(InTheBox):
     """One session. `key`: the CLI's session id now; `past`: the ids it had. `launched_at`: wall milliseconds.
 
     `writer`: (process id, start identity) of the CLI that owns the conversation, once its descriptor has shown it.
-    `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `delivery`: what a
-    delivery had typed, since `delivery_at`, and may stand in the box; `entered`: its Enter was written as well. As long
-    as there is one, `composer` is the model without it. `request`: the one on whose behalf something was written last,
-    until it is answered. `opened_by`: "trigger", or None when a person opened it. `sandbox`: it was started in a
-    sandbox; `descriptors`: the folder of this one start's descriptors, None when its CLI writes into the shared one.
+    `modes`: bytes that bring a fresh terminal to the modes as they stood after byte `modes_seq`. `request`: the one on
+    whose behalf something was written last, until it is answered. `opened_by`: "trigger", or None when a person opened
+    it. `sandbox`: it was started in a sandbox; `descriptors`: the folder of this one start's descriptors, None when its
+    CLI writes into the shared one.
     """
 
     key: str
@@ -51,9 +64,6 @@ class Label:
     busy: bool = False
     modes: bytes = b""
     modes_seq: int = 0
-    delivery: bytes | None = None
-    delivery_at: int = 0
-    entered: bool = False
     request: str | None = None
     opened_by: str | None = None
     descriptors: str | None = None
@@ -72,6 +82,7 @@ _OPTIONAL: Mapping[str, type | UnionType] = {
     "modes_seq": int,
     "delivery_at": int,
     "entered": bool,
+    "at_rest": bool,
     "request": str | None,
     "opened_by": str | None,
     "descriptors": str | None,

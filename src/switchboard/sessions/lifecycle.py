@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from switchboard.clis.procfs import ProcFs
 from switchboard.common.clock import Clock, Instant
 from switchboard.sessions.registry import Registry
 from switchboard.sessions.sandbox_status import SandboxStatus, SessionProof
+from switchboard.sessions.saved import remote_triggers
 from switchboard.sessions.session import Session
 from switchboard.sessions.stop import Stopping, request_stop
 from switchboard.store.sqlite import Store
@@ -34,6 +35,7 @@ class LifecycleSessions:
         self._store = store
         self._background_job = background_job
         self._proofs = proofs
+        registry.outlived = self.outlived  # legacy deliveries ask the session itself
 
     def find(self, session_id: str) -> Session | None:
         """Return the open session of that id, or of one that had that id before."""
@@ -53,9 +55,15 @@ class LifecycleSessions:
         found = self._registry.find(key)
         if found is None or found is not target or (found.key, found.generation) != (key, generation):
             return False
-        # A shell that the CLI was started through may outlive it, and would carry out what is meant for the CLI.
-        writer = found.writer
-        return writer is None or not writer[1] or self._processes.is_same(*writer)
+        return not self.outlived(found)
+
+    def outlived(self, session: Session) -> bool:
+        """Whether the process that owned its conversation has ended, as far as one was ever seen.
+
+        A shell that the CLI was started through may outlive it, and would carry out what is meant for the CLI.
+        """
+        writer = session.writer
+        return writer is not None and bool(writer[1]) and not self._processes.is_same(*writer)
 
     def proof(self, target: object) -> SessionProof | None:
         """Return what proves who owns the conversation of a sandboxed session; None where that needs no proof."""
@@ -65,6 +73,10 @@ class LifecycleSessions:
     def remote(self, session_id: str) -> bool:
         """Whether another machine lists the session. Raises `StoreError` when that cannot be read."""
         return bool(self._store.remote_hosts(session_id))
+
+    def remote_hosts(self, session_id: str) -> Sequence[str]:
+        """Return the machines that list the session, none while triggers may not go to any. Raises `StoreError`."""
+        return self._store.remote_hosts(session_id) if remote_triggers(self._store) else ()
 
     def request_stop(self, target: object, deadline: Instant) -> Stopping:
         """Ask the session to end, as every Stop does; its exit is the confirmation. Raises `StopError`."""

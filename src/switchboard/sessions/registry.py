@@ -55,6 +55,8 @@ class Registry:
         self.transcripts: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
         self.on_keeper_lost: Callable[[], None] = lambda: None
         self.on_interrupted: Callable[[Session], None] = lambda _session: None
+        self.outlived: Callable[[Session], bool] = lambda _session: False
+        """Whether the CLI of a session has ended while its terminal goes on."""
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of every change from now on."""
@@ -169,7 +171,9 @@ class Registry:
         return max([self._clock.now(), *(session.generation + 1 for session in self)])
 
     def _add(self, holding: Holding, profile: CliProfile, label: Label, adopted: bool) -> Session:
-        hooks = SessionHooks(self._changed, self._printed, self._failed, self._follow_transcript, self._interrupted)
+        hooks = SessionHooks(
+            self._changed, self._printed, self._failed, self._follow_transcript, self._interrupted, self._is_outlived
+        )
         session = Session(holding, profile, label, self._clock, hooks, adopted)
         if (ended := self._sessions.get(holding.handle)) is not None:
             self.remove(ended)  # a new keeper gives out the numbers of sessions that had ended under the one before
@@ -181,6 +185,9 @@ class Registry:
 
     def _follow_transcript(self, session: Session) -> AbstractContextManager[None]:
         return self.transcripts(session)
+
+    def _is_outlived(self, session: Session) -> bool:
+        return self.outlived(session)
 
     def _interrupted(self, session: Session) -> None:
         self.on_interrupted(session)

@@ -36,7 +36,7 @@ DRAIN_BYTES = 1024 * 1024
 class SessionHooks:
     """What a session tells the registry: `changed(session)` for anything a list shows, `printed(session)` for output.
 
-    `interrupted(session)`: there is something to wait for in `Session.interrupted` from now on.
+    `interrupted(session)`: there is something to wait for in `Session.interrupted`. `outlived(session)`: see there.
     `failed(session, error)` is a fault of ours while following its output: the session goes on, and so do the others.
     `transcript(session)` gives the context that keeps `facts.value.transcript` up to date.
     """
@@ -46,6 +46,7 @@ class SessionHooks:
     failed: Callable[[Session, Exception], None]
     transcript: Callable[[Session], AbstractContextManager[None]] = lambda _session: nullcontext()
     interrupted: Callable[[Session], None] = lambda _session: None
+    outlived: Callable[[Session], bool] = lambda _session: False
 
 
 class Session:
@@ -68,7 +69,8 @@ class Session:
         # A label that names the CLI's own process says that an earlier host has seen its descriptor.
         starting = profile.publishes and label.writer is None
         self.facts = Feed(Facts(busy=self.screen.activity.busy, composer=self._box.view(), starting=starting))
-        self._pty = Pty(holding.master, holding.ring, self._printed, self._hung_up)
+        # That no process has it open any more means nothing: the exit itself is the keeper's to report.
+        self._pty = Pty(holding.master, holding.ring, self._printed, lambda: None)
         self._gate = Gate(self._pty, self, self._box, clock)
 
     def _take_up(self, now: int) -> None:
@@ -107,15 +109,15 @@ class Session:
 
     def is_alive(self) -> bool:
         """Ask the system whether the process exists."""
-        if self.exit is not None:
-            return False
         try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
+            if self.exit is None:
+                os.kill(self.pid, 0)
+        except OSError as error:
+            return isinstance(error, PermissionError)
+        return self.exit is None
+
+    def is_outlived(self) -> bool:
+        return self._hooks.outlived(self)
 
     def line(self) -> AbstractAsyncContextManager[GateLine]:
         """Take the terminal's input for one delivery."""
@@ -127,7 +129,7 @@ class Session:
         Of a CLI that records nothing no later host could ever see that it was taken: there it is nobody's business.
         """
         if self.profile.publishes:
-            self._box.announce(text, since)
+            self._box.announce(text, since, self.facts.value.status)
 
     def settled(self) -> None:
         """The text is in doubt no more: it is not in the box, as far as is known."""
@@ -278,6 +280,8 @@ class Session:
     def _observed(self, status: CliStatus | None, *, starting: bool) -> None:
         self.facts.publish(replace(self.facts.value, status=status, starting=starting))
         self._hooks.changed(self)
+        if self._box.shown_by_status(status):
+            self.submitted_after_all()
 
     def observed_writer(self, pid: int, start: str) -> None:
         """A descriptor has shown which process owns the conversation."""
@@ -312,6 +316,10 @@ class Session:
     def observed_transcript(self, evidence: TurnEvidence | None) -> None:
         """What the transcript says now; None when it is unreadable or nobody asks any more."""
         self.facts.publish(replace(self.facts.value, transcript=evidence))
+        self.observed_entries(evidence)
+
+    def observed_entries(self, evidence: TurnEvidence | None) -> None:
+        """The transcript has these entries, which need not be its last."""
         if self._box.shown_by(evidence):
             self.submitted_after_all()
 
@@ -371,6 +379,7 @@ class Session:
             self._hooks.failed(self, error)
 
     def _follow(self, seq: int, data: bytes) -> None:
+        self._hooks.printed(self)  # first: somebody may be waiting for the echo of a key
         activity_changed, modes_changed = self.screen.feed(data)
         if activity_changed or modes_changed:
             activity = self.screen.activity
@@ -378,18 +387,10 @@ class Session:
             self.label.modes_seq = seq + len(data) - self.screen.undecided
             self.label.title, self.label.busy = activity.title, activity.busy
             self._save()
-            self._observed_busy(activity.busy)
-        self._hooks.printed(self)
+            if activity.busy != self.facts.value.busy:
+                self.facts.publish(replace(self.facts.value, busy=activity.busy, busy_changed_at=self._clock.now()))
         if activity_changed:
             self._hooks.changed(self)
-
-    def _observed_busy(self, busy: bool) -> None:
-        facts = self.facts.value
-        if busy != facts.busy:
-            self.facts.publish(replace(facts, busy=busy, busy_changed_at=self._clock.now()))
-
-    def _hung_up(self) -> None:
-        """No process has the terminal open; the exit itself is the keeper's to report."""
 
     def _save(self) -> None:
         try:

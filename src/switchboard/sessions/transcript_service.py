@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
+from switchboard.clis.transcript_search import entries_since
 from switchboard.clis.transcript_watch import TranscriptWatch
 from switchboard.common.facts import Log
 from switchboard.common.folder_watch import FolderWatcher
@@ -44,6 +46,23 @@ class TranscriptService:
                 del self._followed[session.handle]
                 watch.__exit__(None, None, None)
                 session.observed_transcript(None)
+
+    async def search(self, session: Session) -> None:
+        """Look for what a delivery has left in the transcript as far back as its Enter, and tell the session.
+
+        A following reader begins with the last window, and much more may have been written since. To be awaited while
+        the session is followed. Other work has its turn after each window.
+        """
+        followed = self._followed.get(session.handle)
+        path = None if followed is None else followed[0].path
+        if path is None:
+            return
+        with closing(entries_since(path, session.label.delivery_at)) as found:
+            for evidence in found:
+                session.observed_entries(evidence)
+                await asyncio.sleep(0)
+                if session.interrupted is None or session.exit is not None:
+                    return
 
     # --- listener of the registry ---
 

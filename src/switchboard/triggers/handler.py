@@ -102,9 +102,9 @@ class RequestHandler:
         if family(taken.value) is not Family.LEGACY:
             await self._versioned.handle(name, taken)
             return
-        action = LegacyAction(
-            taken.value, self._terminals, self._fifo, self._desk, partial(self._journal.working, request=name)
-        )
+        working = partial(self._journal.working, request=name)
+        tell = partial(self._teller.step, _stem(name))
+        action = LegacyAction(taken.value, self._terminals, self._fifo, self._desk, working, tell)
         try:
             await self._answer(name, await self._carry_out(name, action))
         finally:

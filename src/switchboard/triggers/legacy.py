@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from functools import partial
 
 from switchboard.common.strict_json import JsonValue
 from switchboard.delivery import reasons
@@ -23,8 +24,10 @@ from switchboard.triggers.legacy_schema import (
     validate,
 )
 from switchboard.triggers.legacy_single import SingleDelivery
+from switchboard.triggers.progress import Step
 from switchboard.triggers.results import Result, envelope, refused, written
 from switchboard.triggers.target_guard import find_target
+from switchboard.triggers.telling import TellingTarget
 
 
 class LegacyAction:
@@ -37,12 +40,14 @@ class LegacyAction:
         fifo: SessionFifo,
         desk: Desk,
         working: Callable[[Target], AbstractContextManager[None]] = lambda _target: nullcontext(),
+        tell: Callable[[Step], None] = lambda _step: None,
     ) -> None:
         self._body = body
         self._terminals = terminals
         self._fifo = fifo
         self._desk = desk
         self._working = working
+        self._tell = tell
         self._held = ExitStack()
         self._session_id: str | None = None
         self._steps_total = 0
@@ -62,6 +67,7 @@ class LegacyAction:
             readable = not session_id.internal or (isinstance(echo, str) and echo)
             return as_result(session_id, {"sessionId": echo} if readable else {})
         self._session_id = session_id
+        self._tell("waiting")
         try:
             self._ticket = await self._fifo.acquire(session_id)
         except Halt as halt:
@@ -104,6 +110,7 @@ class LegacyAction:
         if isinstance(target, dict):
             return target
         self._held.enter_context(self._working(target))
+        target = TellingTarget(target, partial(self._tell, "writing"))
         if request.chain:
             self._chain = ChainDelivery(request, self._terminals, target, self._desk)
         refusal = next((why for text in request.texts if (why := untypable(text, target.typing))), None)

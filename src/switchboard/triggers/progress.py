@@ -11,9 +11,10 @@ from switchboard.common.strict_json import JsonValue
 from switchboard.triggers.results import Result
 
 Step: TypeAlias = Literal["received", "waiting", "opening", "writing", "stopping", "done"]
-"""How far a request is. Only versioned ones wait, open, write and stop in steps of their own.
+"""How far a request is. Only versioned ones open and stop.
 
-`stopping`: the session was asked to end.
+`waiting`: for the session's turn, and for the session. `writing`: the first byte goes out. `stopping`: the session was
+asked to end.
 """
 
 

@@ -53,20 +53,20 @@ class Room:
         except OSError as error:
             return f"{self._folder} cannot be used ({error.strerror}): move away what is there"
         if found.f_flag & os.ST_RDONLY:
-            return f"{self._folder} is on a disk that can only be read"
+            return f"{self._folder} is on a disk that can only be read: make that disk writable"
         if not os.access(self._inside, os.W_OK | os.X_OK):
             return f"{self._folder} cannot be written: change its owner or mode"
         free = found.f_bavail if os.geteuid() else found.f_bfree
         # Some file systems report no numbers at all.
         if found.f_blocks and free < min(MIN_FREE_BYTES // found.f_frsize, found.f_blocks // 8):
-            return f"the disk of {self._folder} is full"
+            return f"the disk of {self._folder} is full: make room there"
         if found.f_files and not found.f_ffree:
-            return f"the disk of {self._folder} can hold no more files"
+            return f"the disk of {self._folder} can hold no more files: remove some there"
         return None
 
-    def try_out(self) -> OSError | None:
-        """Write a file of a result's size, and remove it. Returns what fails."""
-        path = f"{self._folder}/{_TRIAL}"
+    def try_out(self, name: str = _TRIAL) -> OSError | None:
+        """Write a file of a result's size, and remove it. Returns what fails. `name`: the file's, nobody else's."""
+        path = f"{self._folder}/{name}"
         with suppress(OSError):
             os.unlink(path)  # left by a killed host
         try:

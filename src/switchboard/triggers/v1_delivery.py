@@ -210,7 +210,9 @@ class Delivery:
             broken = self._pin.unowned(writing=True)
         if broken is not None and broken[0] == reasons.READINESS_UNAVAILABLE and halt.trouble is Cause.COMPOSER:
             broken = None  # nobody was proven yet, and nobody would have been waited for: the draft came first
-        if broken is not None:
+        if startup and not record.wrote and not self._pin.target.facts.value.present:
+            self._fail(delivery.EXITED, None, halt.reason)  # it has not come up, and that has one reason
+        elif broken is not None:
             reason, detail = broken
             if startup and not record.wrote and reason in (reasons.TARGET_CHANGED, reasons.WRITER_CHANGED):
                 reason, detail = reasons.READINESS_UNAVAILABLE, reason if detail is None else f"{reason}: {detail}"
@@ -288,6 +290,10 @@ class _PinnedTarget:
 
     def is_alive(self) -> bool:
         return self._target.is_alive()
+
+    def is_outlived(self) -> bool:
+        """The pin is asked at each write, and has its own words for it."""
+        return False
 
     @asynccontextmanager
     async def line(self) -> AsyncIterator[Line]:

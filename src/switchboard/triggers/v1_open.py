@@ -202,6 +202,8 @@ async def _opened(
     except Refused as refused:
         # The page knows better, unless it was not let finish.
         work.in_doubt = refused.uncertain and not started
+        if started and refused.reason in (reasons.TARGET_CHANGED, reasons.OPEN_FAILED):
+            _not_ended(started[0])
         raise
     work.in_doubt = False
     if started and started[0] is not target:
@@ -211,8 +213,18 @@ async def _opened(
 
 def _pinned(work: Work, target: HostedTarget, expected_cwd: str | None = None) -> Pin:
     pin = Pin(work.house.sessions, target, expected_cwd)
+    _not_ended(target)
     refuse_if(pin.trouble())
     return pin
+
+
+def _not_ended(target: HostedTarget) -> None:
+    """Raise the one reason that a start has which ends at once, whoever is the first to see it: page, pin or delivery.
+
+    Somebody who opens the same conversation again meanwhile changes nothing about that.
+    """
+    if not target.facts.value.present:
+        raise Refused(reasons.EXITED, "it ended right after it was started; what it printed last may say why")
 
 
 async def _with_text(work: Work, pin: Pin, text: str | None) -> Result:

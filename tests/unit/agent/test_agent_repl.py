@@ -384,6 +384,23 @@ async def test_help_and_unknown_commands_are_no_turns(start: Start) -> None:
     assert rig.desk.publisher.statuses == [None, "idle"]
 
 
+async def test_help_is_recorded_where_there_is_a_transcript_and_never_ends_a_turn(start: Start) -> None:
+    """Whoever sent it can see that it was taken."""
+    rig = start()
+    await rig.submit("hello")
+    await rig.desk.clock.advance(5000)
+    rows = len(rig.desk.rows)
+    await rig.submit("/help")
+    assert [row["message"]["content"].split("</")[0] for row in rig.desk.rows[rows:]] == [  # type: ignore[index,call-overload]  # JSON
+        "<command-name>/help",
+        "<local-command-stdout>",
+    ]
+    await rig.submit("[slow 1m]")
+    rows = len(rig.desk.rows)
+    await rig.submit("/help")
+    assert len(rig.desk.rows) == rows
+
+
 async def test_a_path_is_a_prompt(start: Start) -> None:
     rig = start()
     await rig.submit("/tmp/foo is a path")

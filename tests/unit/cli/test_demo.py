@@ -46,6 +46,8 @@ class Tour:
         monkeypatch.setattr(_Host, "end", lambda host: self._note("end", host))
         monkeypatch.setattr(_Host, "watch", lambda host, session: self._note(f"watch {session}", host))
         monkeypatch.setattr(module, "_tour", self._tour)
+        monkeypatch.setattr(module, "Guard", lambda folder, *_: Path(folder).is_dir() and self)
+        self.dismissed = 0
         for stream in (sys.stdin, sys.stdout):
             monkeypatch.setattr(stream, "isatty", lambda: self.terminal, raising=False)
 
@@ -53,6 +55,14 @@ class Tour:
         assert host.project.is_dir()
         self.folder = host.folder
         self.done.append(what)
+
+    def started(self, _pid: int) -> None:
+        """Nothing is, here."""
+
+    def dismiss(self) -> None:
+        assert self.folder is not None
+        assert not self.folder.exists(), "until then there is something to guard"
+        self.dismissed += 1
 
     async def _tour(self, _host: _Host) -> str:
         self.done.append("tour")
@@ -78,7 +88,7 @@ def tour(monkeypatch: pytest.MonkeyPatch) -> Tour:
 def test_the_order_of_things(tour: Tour, terminal: bool, arguments: list[str], done: list[str]) -> None:
     tour.terminal = terminal
     assert main(arguments) == 0
-    assert tour.done == done
+    assert (tour.done, tour.dismissed) == (done, 1)
     assert tour.folder is not None
     assert not tour.folder.exists()
 
@@ -99,7 +109,7 @@ def test_a_tour_that_fails_says_why_and_leaves_nothing(
     tour.fault, tour.terminal = fault, True
     assert main([]) == 1
     assert capsys.readouterr().err == f"switchboard demo: {fault}\n"
-    assert tour.done == ["start", "tour", "end"]
+    assert (tour.done, tour.dismissed) == (["start", "tour", "end"], 1)
     assert tour.folder is not None
     assert not tour.folder.exists()
 
@@ -118,7 +128,7 @@ def test_a_signal_ends_the_tour_and_leaves_nothing(
     with pytest.raises(SystemExit) as ended:
         main([])
     assert ended.value.code == 128 + number
-    assert tour.done == ["start", "end"]
+    assert (tour.done, tour.dismissed) == (["start", "end"], 1)
     assert tour.folder is not None
     assert not tour.folder.exists()
 
@@ -294,6 +304,17 @@ def test_the_keeper_goes_with_the_tour_whatever_became_of_its_host(
     machine.host.end()
     assert ended == [(os.path.dirname(machine.host.socket), module.KEEPER_SECONDS)]
     assert machine.host._process is None
+
+
+def test_what_goes_on_when_the_tour_is_killed_is_told(machine: Machine) -> None:
+    told: list[int] = []
+    machine.host.told = told.append
+    machine.host.start()
+    assert machine.host._process is not None
+    assert told == [machine.host._process.pid]
+    machine.host.kill()
+    machine.host.watch("the-id")
+    assert len(told) == 2
 
 
 def test_a_killed_host_is_waited_for_and_another_one_can_start(machine: Machine) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.answering import answering_host
+from tests.support.full_disk import FullDisk
 from tests.unit.sessions.test_keeper_start import hold, stop
 
 from switchboard import __version__
@@ -21,6 +22,7 @@ from switchboard.cli.finding import Finding
 from switchboard.clis.liveness import Resolved
 from switchboard.clis.namespace_resolver import NamespaceSearch
 from switchboard.host.instance import HostRecord, Instance
+from switchboard.host.sandbox_folders import SandboxFolders
 from switchboard.page.local_client import HostSilent
 from switchboard.page.messages import Listing, ListSessions, Problem, SessionInfo
 
@@ -413,6 +415,79 @@ def test_results_that_cannot_be_published(machine: Machine) -> None:
     assert [fine.level for fine in machine.finds("Trigger folder")] == ["ok"]
 
 
+def of_disk(monkeypatch: pytest.MonkeyPatch, path: Path, **fields: int) -> None:
+    """The system says this of the disk below that folder, and the truth of others."""
+    real = os.statvfs
+
+    def told(asked: str) -> os.statvfs_result:
+        found = real(asked)
+        if not str(asked).startswith(str(path)):
+            return found
+        names = ("f_bsize", "f_frsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree", "f_favail", "f_flag")
+        return os.statvfs_result([*(fields.get(name, getattr(found, name)) for name in names), found.f_namemax])
+
+    monkeypatch.setattr(os, "statvfs", told)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"f_bavail": 0, "f_bfree": 0}, "the disk of {} is full: make room there"),
+        ({"f_files": 10, "f_ffree": 0}, "the disk of {} can hold no more files: remove some there"),
+    ],
+    ids=["full", "no more files"],
+)
+def test_a_disk_on_which_results_find_no_room_is_named(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, fields: dict[str, int], said: str
+) -> None:
+    processed = machine.make(machine.triggers / "processed")
+    (machine.triggers / "waits.json").write_text("{}")
+    of_disk(monkeypatch, machine.triggers, **fields)
+    assert machine.finds("Results of triggers") == [
+        Finding(
+            "problem",
+            f"Results of triggers cannot be published, so requests wait: {said.format(processed)}",
+            "the host goes on with them by itself when that is mended",
+        )
+    ]
+    assert [fine.text for fine in machine.finds("Trigger folder")] == [
+        f"Trigger folder {machine.triggers}, 1 requests waiting"
+    ]
+
+
+def test_a_quota_that_says_nothing_beforehand_is_found_out(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    processed = machine.make(machine.triggers / "processed")
+    disk = FullDisk(processed, monkeypatch)
+    disk.full = disk.silent = True
+    (problem,) = machine.finds("Results of triggers")
+    assert f"{processed} takes no file (No space left on device): make room there" in problem.text
+    disk.full = False
+    assert machine.finds("Results of triggers") == []
+    assert os.listdir(processed) == []
+
+
+def test_a_trigger_folder_on_a_disk_that_can_only_be_read(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed mode would not help."""
+    machine.make(machine.triggers / "processed")
+    of_disk(monkeypatch, machine.triggers, f_flag=os.ST_RDONLY)
+    monkeypatch.setattr(os, "access", lambda _path, rights: not rights & os.W_OK)
+    assert machine.finds("Trigger folder") == [
+        Finding(
+            "problem",
+            f"Trigger folder {machine.triggers} is on a disk that can only be read",
+            "make that disk writable, or set SWITCHBOARD_TRIGGERS_DIR",
+        )
+    ]
+
+
+def test_a_data_directory_on_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.make(machine.data)
+    of_disk(monkeypatch, machine.data, f_bavail=0, f_bfree=0)
+    (problem,) = machine.finds("Data directory")
+    assert (problem.level, problem.remedy) == ("problem", f"`df {machine.data}` shows the disk; what runs goes on")
+    assert f"the disk of {machine.data} is full: make room there" in problem.text
+
+
 @pytest.mark.parametrize(("count", "others"), [(1, ""), (3, " (and 2 more)")])
 def test_requests_whose_results_cannot_be_named(machine: Machine, count: int, others: str) -> None:
     machine.make(machine.triggers / "processed")
@@ -566,7 +641,10 @@ def test_what_a_person_should_know_of_a_program(machine: Machine) -> None:
 def test_a_sandbox_that_can_be_made(machine: Machine) -> None:
     program = machine.program("bwrap")
     assert machine.finds("bubblewrap") == []
-    assert machine.finds("Sandboxes") == [Finding("ok", f"Sandboxes: {program} makes them")]
+    found = machine.finds("Sandboxes")
+    assert found[0] == Finding("ok", f"Sandboxes: {program} makes them")
+    # What the kernel of this machine allows beside that.
+    assert [one for one in found[1:] if "dev.tty.legacy_tiocsti" not in one.text] == []
 
 
 def test_a_descriptor_of_a_living_sandbox_is_not_left_over(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -594,6 +672,15 @@ def test_what_is_left_of_sandboxes(machine: Machine) -> None:
     (found,) = machine.finds("Sandboxes: /")
     assert found.level == "note"
     assert found.text == f"Sandboxes: {machine.data}/sandboxes/one/sessions and 1 more of ended sessions are left"
+
+
+def test_what_is_left_of_sandboxes_and_cannot_be_removed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = machine.make(machine.data / "sandboxes" / "one" / "sessions")
+    (folder / "2.json").write_text(json.dumps({"pid": 2, "sessionId": "s", "procStart": "5"}))
+    monkeypatch.setattr(SandboxFolders, "stuck", lambda _self: [(str(folder), "it belongs to another user")])
+    (found,) = machine.finds("Sandboxes: /")
+    assert (found.level, found.remedy) == ("problem", "remove it as root")
+    assert found.text == f"Sandboxes: {folder} of an ended session cannot be removed: it belongs to another user"
 
 
 def test_every_remedy_stands_at_something_that_needs_one(machine: Machine) -> None:

@@ -89,3 +89,38 @@ def test_a_record_without_a_conversation_is_nobodys(tmp_path: Path) -> None:
     put(tmp_path, "j7", {"state": "working", "sessionId": ""})
     assert asked(tmp_path) is None
     assert parse_job("j", b"7") is None
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["a job's folder", "the jobs folder"])
+def test_a_folder_behind_a_link_is_read(tmp_path: Path, whole: bool) -> None:
+    """Claude Code follows it, so somebody may have the conversation there."""
+    put(tmp_path / "elsewhere", "j7", {"state": "working", "sessionId": ID})
+    jobs = tmp_path / "jobs"
+    if whole:
+        jobs.symlink_to(tmp_path / "elsewhere")
+    else:
+        jobs.mkdir()
+        (jobs / "j7").symlink_to(tmp_path / "elsewhere" / "j7")
+    answer = asked(jobs)
+    assert isinstance(answer, Background)
+    assert (answer.job, answer.where.path) == ("j7", f"{jobs}/j7/state.json")
+
+
+@pytest.mark.parametrize("target", ["nowhere", "a file", "a folder without a record"])
+def test_a_link_behind_which_no_record_can_be_says_nothing(tmp_path: Path, target: str) -> None:
+    jobs = tmp_path / "jobs"
+    jobs.mkdir()
+    there = tmp_path / "there"
+    if target == "a file":
+        there.write_text(json.dumps({"state": "working", "sessionId": ID}))
+    elif target == "a folder without a record":
+        there.mkdir()
+    (jobs / "j7").symlink_to(there)
+    assert asked(jobs) is None
+
+
+def test_a_link_that_leads_to_itself_may_hide_a_record(tmp_path: Path) -> None:
+    (tmp_path / "j7").symlink_to(tmp_path / "j7")
+    answer = asked(tmp_path)
+    assert isinstance(answer, Unknown)
+    assert "j7/state.json cannot be read" in answer.detail

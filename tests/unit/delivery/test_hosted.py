@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -36,7 +37,9 @@ def kept(stand: Stand) -> Label:
 def successor(stand: Stand) -> Iterator[Stand]:
     """The session as the next host adopts it."""
     label = kept(stand)
-    fields = {name: getattr(label, name) for name in Label.__slots__ if name not in ("key", "profile")}
+    fields = {
+        one.name: getattr(label, one.name) for one in dataclasses.fields(label) if one.name not in ("key", "profile")
+    }
     with hosted(adopted=True, clock=stand.clock, **fields) as made:
         yield made
 

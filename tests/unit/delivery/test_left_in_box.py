@@ -125,7 +125,42 @@ async def test_a_turn_that_is_seen_in_the_title_has_taken_a_first_prompt() -> No
     assert pending(stage) == 0
 
 
-@pytest.mark.parametrize("command", ["/help", " /tmp/x is full", "!", "\u00a0 "])
+@pytest.mark.parametrize("command", ["/nosuch", " /tmp/x is full"])
+@pytest.mark.parametrize("evidence", [OLD, None], ids=["not in the transcript", "no transcript yet"])
+async def test_a_command_that_two_enters_did_not_submit_is_a_draft(command: str, evidence: TurnEvidence | None) -> None:
+    """What came behind it would be its arguments. Without a transcript a command may show nothing at all."""
+    stage = idle(evidence)
+    assert told(await stage.ask({"command": command})) == ("assumed", None, 1)
+    left = 0 if evidence is None else len(command)
+    assert pending(stage) == left
+    following = await stage.ask({"command": "next", "timeout_ms": 4000})
+    assert following["wrote"] is (left == 0)
+    assert (b"next" in stage.typed) is (left == 0)
+
+
+@pytest.mark.parametrize("word", ["busy", "waiting", "idle"])
+async def test_a_command_that_the_cli_reacts_to_is_no_draft(word: str) -> None:
+    stage = idle()
+    stage.when("\r", after=10, status=word)
+    assert told(await stage.ask({"command": "/nosuch"})) == ("confirmed", "descriptor", 0)
+    assert pending(stage) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "entry"),
+    [
+        ("/model opus", "<command-name>/model</command-name>\n<command-args>opus</command-args>"),
+        ("/tmp/x is full", "/tmp/x is full"),
+    ],
+)
+async def test_a_command_that_is_recorded_is_no_draft(command: str, entry: str) -> None:
+    stage = idle()
+    stage.when("\r", after=90, transcript=transcript((stage.stamp(60), entry)))
+    assert told(await stage.ask({"command": command})) == ("assumed", None, 1)
+    assert pending(stage) == 0
+
+
+@pytest.mark.parametrize("command", ["!", "\u00a0 "])
 async def test_what_need_not_be_recorded_says_nothing_by_its_absence(command: str) -> None:
     stage = idle()
     assert (await stage.ask({"command": command}))["submitted"] == "assumed"
@@ -389,7 +424,8 @@ def doubts(stage: Stage, *moments: int) -> dict[int, tuple[str, int] | None]:
         ("/compact", True),
         ("/compact and more", True),
         ("/clear", True),
-        ("/help", False),
+        ("/help", True),
+        ("/tmp/x is full", True),
         ("!ls", True),
         ("!", False),
         ("?", False),
@@ -505,7 +541,11 @@ SILENT = Facts(status=CliStatus("idle", 5), transcript=transcript((99, "hello"))
         pytest.param(Facts(), "hello", False, False, False, id="neither status nor transcript"),
         pytest.param(Facts(transcript=SILENT.transcript), "hello", False, False, True, id="transcript alone"),
         pytest.param(Facts(present=False, transcript=SILENT.transcript), "hello", False, False, False, id="ended"),
-        pytest.param(SILENT, "/help", False, False, False, id="a command that need not be recorded"),
+        pytest.param(SILENT, "/help", False, False, True, id="a command without any effect"),
+        pytest.param(SILENT, "/help", False, True, False, id="a command with an effect"),
+        pytest.param(SILENT, "/help", True, False, False, id="a command in a turn"),
+        pytest.param(IDLE, "/help", False, False, False, id="a command, no transcript"),
+        pytest.param(IDLE, "/compact", False, False, True, id="compact, no transcript, nothing happened"),
         pytest.param(SILENT, "/compact", False, True, False, id="compact with an effect"),
         pytest.param(SILENT, "/compact", True, True, True, id="compact in a turn"),
         pytest.param(SILENT, "/clear", False, True, True, id="clear, whose effect is at once"),

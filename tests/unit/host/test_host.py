@@ -175,7 +175,7 @@ async def test_a_request_file_is_answered_and_shown(root: Path) -> None:
         while not steps or steps[-1].step != "done":
             said = [messages.decode_from_host(body) for _, body in frames.feed(await reader.read(65536))]
             steps += [message for message in said if isinstance(message, TriggerActivity)]
-    assert [(step.name, step.step) for step in steps] == [("a", "received"), ("a", "done")]
+    assert [(step.name, step.step) for step in steps] == [("a", "received"), ("a", "waiting"), ("a", "done")]
     result = json.loads((root / "triggers" / "processed" / "a.result.json").read_text())
     assert (result["ok"], result["error"]) == (False, "session not found")
     writer.close()
@@ -533,6 +533,10 @@ def pending(stand: Stand) -> int:
     return composer.pending
 
 
+NO_SEARCH = TranscriptService(FakeFolderWatcher(), {}, ListLog())
+"""It follows nothing, so there is nothing to be looked for further back."""
+
+
 @pytest.mark.parametrize(
     ("evidence", "submitted"),
     [
@@ -548,7 +552,7 @@ def pending(stand: Stand) -> int:
 async def test_only_the_transcript_shows_that_it_was_submitted(
     left: Stand, evidence: TurnEvidence | None, submitted: bool
 ) -> None:
-    task = asyncio.create_task(_watch_interrupted(left.session, FakeClock()), name="watch")
+    task = asyncio.create_task(_watch_interrupted(left.session, NO_SEARCH, FakeClock()), name="watch")
     await left.clock.settle()
     assert not task.done()
     left.session.observed_transcript(evidence)
@@ -561,7 +565,7 @@ async def test_only_the_transcript_shows_that_it_was_submitted(
 
 @pytest.mark.parametrize("how", ["cleared", "submitted by a person", "exited"])
 async def test_it_is_over_when_a_person_has_dealt_with_it(left: Stand, how: str) -> None:
-    task = asyncio.create_task(_watch_interrupted(left.session, FakeClock()), name="watch")
+    task = asyncio.create_task(_watch_interrupted(left.session, NO_SEARCH, FakeClock()), name="watch")
     await left.clock.settle()
     if how == "exited":
         left.session.exited(ExitReport(0, None, START))
@@ -575,7 +579,7 @@ async def test_it_is_over_when_a_person_has_dealt_with_it(left: Stand, how: str)
 async def test_a_session_with_nothing_interrupted_is_not_waited_for() -> None:
     with hosted() as stand:
         stand.session.start()
-        await _watch_interrupted(stand.session, FakeClock())
+        await _watch_interrupted(stand.session, NO_SEARCH, FakeClock())
 
 
 # --- small parts --------------------------------------------------------------------------------------------------
@@ -583,7 +587,14 @@ async def test_a_session_with_nothing_interrupted_is_not_waited_for() -> None:
 
 def test_a_step_of_a_trigger_as_pages_are_told() -> None:
     told = ("done", "chain", "id", False, "no", "error text", "reason text", "refused", True, "detail")
-    assert module.trigger_activity(Progress("n", *told), 5) == TriggerActivity("n", 5, *told)
+    assert module.trigger_activity(Progress("n", *told), 5, []) == TriggerActivity("n", 5, *told)
+
+
+async def test_a_step_of_a_trigger_names_its_session() -> None:
+    with hosted(key="id", name="the build") as stand:
+        stand.session.start()
+        step = module.trigger_activity(Progress("n", "waiting", session_id="ID"), 5, [stand.session])
+        assert (step.session_id, step.target) == ("ID", "the build")
 
 
 async def test_the_end_of_a_session_is_recorded_once(tmp_path: Path) -> None:

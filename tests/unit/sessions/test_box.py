@@ -6,6 +6,7 @@ Each story is played on the session itself. `successor` is the host that comes w
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,7 +14,7 @@ import pytest
 from tests.support.fake_clock import START
 from tests.support.sessions import Stand, hosted
 
-from switchboard.common.facts import CompactBoundary, PromptEntry, TurnEvidence
+from switchboard.common.facts import CliStatus, CompactBoundary, PromptEntry, TurnEvidence
 from switchboard.sessions.gate import GateLine
 from switchboard.sessions.keeper.ring import MAX_LABEL
 from switchboard.sessions.labels import Label, decode_label
@@ -37,7 +38,9 @@ def kept(stand: Stand) -> Label:
 def successor(stand: Stand, profile: str = "agent") -> Iterator[Stand]:
     """The session as the next host adopts it."""
     label = kept(stand)
-    fields = {name: getattr(label, name) for name in Label.__slots__ if name not in ("key", "profile")}
+    fields = {
+        one.name: getattr(label, one.name) for one in dataclasses.fields(label) if one.name not in ("key", "profile")
+    }
     with hosted(profile, adopted=True, clock=stand.clock, **fields) as made:
         made.session.start()
         yield made
@@ -99,6 +102,63 @@ async def test_a_text_in_doubt_is_a_draft_for_a_later_host_alone(stand: Stand) -
     assert (stand.seen.changed, stand.seen.interrupted) == (0, 0)
     assert (kept(stand).delivery, kept(stand).delivery_at, kept(stand).entered) == (b"hello", ENTER_AT, True)
     assert later_host(stand) == (5, b"hello")
+
+
+def idle(stand: Stand, since: int = START - 9000) -> None:
+    stand.session.observed_status(CliStatus("idle", since))
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "at", "left"),
+    [
+        pytest.param(b"/compact", "busy", 0, 0, id="compact, busy at its Enter"),
+        pytest.param(b"/compact", "idle", 9000, 0, id="compact that was refused"),
+        pytest.param(b"/compact", "idle", 10_001, 8, id="too late to be its effect"),
+        pytest.param(b"/compact", "idle", -1, 8, id="before its Enter"),
+        pytest.param(b"/compact", "shell", 5, 8, id="a background job"),
+        pytest.param(b"/model x", "waiting", 5, 0, id="a command that asks"),
+        pytest.param(b"!ls", "busy", 5, 0, id="a shell command"),
+        pytest.param(b"/clear", "busy", 5, 6, id="clear moves no status"),
+        pytest.param(b"hello", "busy", 5, 5, id="a prompt is shown by its transcript alone"),
+    ],
+)
+async def test_what_a_cli_at_rest_does_right_after_a_command_shows_the_next_host_that_it_took_it(
+    stand: Stand, text: bytes, word: str, at: int, left: int
+) -> None:
+    idle(stand)
+    await deliver(stand, text)
+    with successor(stand) as made:
+        assert (pending(made), made.session.interrupted) == (len(text), text)
+        made.session.observed_status(CliStatus(word, ENTER_AT + at))
+        assert (pending(made), made.session.interrupted) == (left, text if left else None)
+
+
+@pytest.mark.parametrize("since", [None, ENTER_AT - 49], ids=["in a turn", "in a blip between two turns"])
+async def test_what_a_working_cli_does_shows_nothing(stand: Stand, since: int | None) -> None:
+    stand.session.observed_status(CliStatus("busy", START - 9000) if since is None else CliStatus("idle", since))
+    await deliver(stand, b"/compact")
+    with successor(stand) as made:
+        made.session.observed_status(CliStatus("idle", ENTER_AT + 5))
+        assert made.session.interrupted == b"/compact"
+
+
+async def test_what_a_delivery_says_is_left_is_not_ended_by_a_status(stand: Stand) -> None:
+    """It has looked for the effect, and seen none."""
+    idle(stand)
+    await deliver(stand, b"/compact")
+    stand.session.untaken(b"/compact", ENTER_AT)
+    stand.session.observed_status(CliStatus("busy", ENTER_AT + 5000))
+    assert (pending(stand), stand.session.interrupted) == (8, b"/compact")
+
+
+async def test_entries_of_an_earlier_time_show_it_as_well(stand: Stand) -> None:
+    await deliver(stand)
+    with successor(stand) as made:
+        made.session.observed_entries(shows((ENTER_AT - 1, "hello")))
+        assert made.session.interrupted == b"hello"
+        made.session.observed_entries(shows((ENTER_AT, "hello")))
+        assert (made.session.interrupted, pending(made)) == (None, 0)
+        assert made.session.facts.value.transcript is None
 
 
 async def test_there_is_no_moment_at_which_a_later_host_knows_of_nothing(stand: Stand) -> None:

@@ -15,7 +15,7 @@ from switchboard.sessions import lifecycle as module
 from switchboard.sessions.lifecycle import LifecycleSessions
 from switchboard.sessions.session import Session
 from switchboard.sessions.stop import StopError
-from switchboard.store.sqlite import Store, StoreError
+from switchboard.store.sqlite import GLOBAL, Store, StoreError
 from switchboard.triggers.lifecycle_port import HostedSessions
 
 OTHER = "0d6f3a52-0000-4000-8000-00000000000b"
@@ -102,6 +102,8 @@ async def test_a_pin_holds_while_the_owner_of_the_conversation_lives(
     if running is not None:
         rig.running.add(writer[0], start=running)
     assert rig.sessions.holds(session, ID, session.generation) is holds
+    # Legacy triggers ask the session itself.
+    assert session.is_outlived() is not holds
 
 
 async def test_an_id_that_the_session_has_left_is_no_pin_although_it_is_found_by_it(rig: Rig) -> None:
@@ -136,6 +138,15 @@ def test_remote_sessions_are_those_of_the_store(rig: Rig, monkeypatch: pytest.Mo
     monkeypatch.setattr(rig.store, "remote_hosts", broken)
     with pytest.raises(StoreError):
         rig.sessions.remote(OTHER)
+
+
+def test_legacy_triggers_are_told_of_other_machines_only_where_they_may_go_there(rig: Rig) -> None:
+    rig.store.add_remote_session(ID, "office")
+    rig.store.add_remote_session(ID, "lab")
+    assert rig.sessions.remote_hosts(ID) == ()
+    rig.store.change_settings(GLOBAL, lambda _: {"remoteTriggers": True})
+    assert rig.sessions.remote_hosts(ID.upper()) == ["lab", "office"]
+    assert rig.sessions.remote_hosts(OTHER) == []
 
 
 async def test_a_stop_is_the_one_of_every_stop(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,9 @@ class Resolver:
     def found(self, descriptor: Descriptor) -> Resolved | Unproven:
         return self._found(descriptor)
 
+    def is_nobodys(self, descriptor: Descriptor) -> bool:
+        return self._found(descriptor) is NOBODY
+
 
 NOBODY = Unproven("nobody was found")
 
@@ -181,6 +184,55 @@ async def test_a_resolver_finds_a_namespace_writer(stage: Stage) -> None:
     assert isinstance(answer, LiveElsewhere)
     assert answer.where.pid == 8_000
     assert set(resolver.asked) == {2}
+
+
+@pytest.mark.parametrize("excluded", [(), ((500, "9000"),)], ids=["", "our own terminal's"])
+@pytest.mark.parametrize(
+    ("found", "answer"),
+    [
+        pytest.param(NOBODY, NotLive, id="nobody elsewhere"),
+        pytest.param(Unproven("a process cannot be looked at"), Unknown, id="not all can be looked at"),
+        pytest.param(Resolved(8_000, "9000"), LiveElsewhere, id="somebody elsewhere"),
+    ],
+)
+async def test_figures_of_a_native_process_in_a_sandboxs_own_folder(
+    stage: Stage, found: Resolved | Unproven, answer: type, excluded: tuple[tuple[int, str], ...]
+) -> None:
+    """Nobody in a sandbox is in our PID namespace: such a file must not keep others from being resumed."""
+    stage.processes.add(500, start="9000")
+    stage.second.mkdir(parents=True)
+    stage.write(500, folder=stage.second)
+    sources = LivenessSources(
+        lambda: (str(stage.folder), str(stage.second)),
+        stage.processes.door(),
+        stage.schedules,
+        stage.launches,
+        Resolver(lambda _descriptor: found),
+        sandboxed=lambda: [str(stage.second)],
+    )
+    check = LivenessCheck(sources, stage.watcher, stage.clock)
+    assert isinstance(check.check_now(ID, excluded), answer)
+    assert isinstance(await stage.clock.run(check.check(ID, stage.clock.now() + 1_000, excluded)), answer)
+    # The same file in a folder that everyone shares is another matter.
+    (stage.second / "500.json").rename(stage.folder / "500.json")
+    shared = check.check_now(ID)
+    assert isinstance(shared, LiveElsewhere)
+    assert shared.where.pid == 500
+
+
+async def test_what_names_no_process_of_ours_in_a_sandboxs_own_folder_stays_unknown(stage: Stage) -> None:
+    """Its sandbox may be one that we see nothing of."""
+    stage.second.mkdir(parents=True)
+    stage.write(2, folder=stage.second)
+    sources = LivenessSources(
+        lambda: (str(stage.second),),
+        stage.processes.door(),
+        stage.schedules,
+        stage.launches,
+        Resolver(lambda _descriptor: NOBODY),
+        sandboxed=lambda: [str(stage.second)],
+    )
+    assert isinstance(LivenessCheck(sources, stage.watcher, stage.clock).check_now(ID), Unknown)
 
 
 async def test_only_its_own_proven_terminal_is_excluded(stage: Stage) -> None:

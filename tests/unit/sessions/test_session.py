@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import select
 import signal
@@ -47,7 +48,9 @@ def report(code: int | None = 0, number: int | None = None) -> ExitReport:
 def adopted_from(stand: Stand, profile: str = "agent") -> Iterator[Stand]:
     """The next host's session, with the label and the ring of `stand`."""
     label, ring = kept(stand), stand.session.ring
-    fields = {name: getattr(label, name) for name in Label.__slots__ if name not in ("key", "profile")}
+    fields = {
+        one.name: getattr(label, one.name) for one in dataclasses.fields(label) if one.name not in ("key", "profile")
+    }
     with hosted(profile, adopted=True, output=ring.read(0, ring.head)[1], clock=stand.clock, **fields) as successor:
         yield successor
 
@@ -108,6 +111,16 @@ async def test_a_mode_alone_is_kept_and_is_no_change_of_the_list() -> None:
         await stand.prints(PASTE_ON)
         assert b"2004" in kept(stand).modes
         assert stand.seen.changed == 0
+
+
+async def test_who_shows_the_output_is_told_before_it_is_looked_into() -> None:
+    """A person may be waiting for the echo of a key."""
+    with hosted() as stand:
+        titles: list[str] = []
+        stand.seen.on_printed = lambda: titles.append(stand.session.screen.activity.title)
+        stand.session.start()
+        await stand.prints(TITLE_BUSY)
+        assert (titles, stand.session.screen.activity.title) == ([""], "⠋ working")
 
 
 async def test_a_fault_in_following_the_output_is_told_and_the_output_goes_on() -> None:

@@ -13,6 +13,9 @@ from tests.support.sessions import House, ListLog, hosted, house
 from switchboard.sessions.session import Session
 from switchboard.sessions.transcript_service import TranscriptService
 
+WRITTEN_AT = 1_790_000_000_000
+"""When `Rig.write` says it was."""
+
 
 class Rig:
     """A projects folder of Claude Code, and sessions."""
@@ -139,3 +142,36 @@ async def test_a_cli_without_transcripts_has_no_evidence(rig: Rig, profile: str)
     with hosted(profile) as stand, rig.service.follow(stand.session):
         assert stand.session.facts.value.transcript is None
         assert rig.watcher.watched == []
+
+
+# --- what a delivery has left, and much was written since -------------------------------------------------------------
+
+
+def left(session: Session, text: bytes = b"one") -> None:
+    session.untaken(text, WRITTEN_AT)
+    assert session.interrupted == text
+
+
+async def test_a_search_goes_as_far_back_as_the_text_that_was_left(rig: Rig) -> None:
+    session = await rig.home.opens("claude", "s")
+    rig.write("s", "one", *("x" * 2000 for _ in range(500)))
+    left(session)
+    with session.transcript():
+        assert session.interrupted == b"one", "its entry lies before the window that is read at first"
+        await rig.service.search(session)
+        assert session.interrupted is None
+        assert len(prompts(session) or ()) == 50, "what is followed stays as it was"
+
+
+@pytest.mark.parametrize("case", ["not followed", "no transcript", "another text"])
+async def test_a_search_that_finds_nothing_ends(rig: Rig, case: str) -> None:
+    session = await rig.home.opens("claude", "s")
+    if case != "no transcript":
+        rig.write("s", "one" if case == "not followed" else "two")
+    left(session)
+    if case == "not followed":
+        await rig.service.search(session)
+    else:
+        with session.transcript():
+            await rig.service.search(session)
+    assert session.interrupted == b"one"

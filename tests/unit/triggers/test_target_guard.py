@@ -54,6 +54,35 @@ async def test_row_20_an_open_tab_wins_over_a_background_job() -> None:
     assert (await stage.ask(HELLO))["ok"]
 
 
+@pytest.mark.parametrize("body", [HELLO, {"key": "Escape"}], ids=["command", "key"])
+async def test_row_20_remote(body: dict[str, Any]) -> None:
+    stage = Stage()
+    stage.terminals.add_remote("away", "lab")
+    stage.terminals.add_background_job("away", "job7")
+    reason = "remote sessions are not supported; nothing was written"
+    await refused(stage, {**body, "sessionId": "AWAY"}, error="not sent", reason=reason, host="lab", jobId=None)
+
+
+async def test_row_20_remote_chain() -> None:
+    stage = Stage()
+    stage.terminals.add_remote("away", "lab")
+    reason = "a chain cannot be sent to a remote session through the messaging socket; nothing was written"
+    await refused(stage, {"chain": [{"command": "x"}], "sessionId": "away"}, error="not sent", reason=reason)
+
+
+async def test_row_20_remote_on_several_machines() -> None:
+    stage = Stage()
+    stage.terminals.add_remote("away", "lab", "office")
+    reason = "the session id is listed by more than one host (lab, office); nothing was written"
+    await refused(stage, {**HELLO, "sessionId": "away"}, error="not sent", reason=reason, host=None)
+
+
+async def test_row_20_an_open_tab_wins_over_another_machine() -> None:
+    stage = Stage()
+    stage.terminals.add_remote(SESSION, "lab")
+    assert (await stage.ask(HELLO))["ok"]
+
+
 async def test_row_21_dead_process() -> None:
     stage = Stage()
     stage.terminal.alive = False

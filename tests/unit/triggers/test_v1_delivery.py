@@ -14,6 +14,7 @@ from switchboard.common.clock import FOREVER, sleep_until
 from switchboard.common.facts import CliStatus, CompactBoundary, ComposerView, PromptEntry, TurnEvidence, Typing
 from switchboard.common.writing import Check
 from switchboard.delivery import reasons as delivery
+from switchboard.delivery.lifecycle import PageRefused
 from switchboard.delivery.memory import MemoryLine
 from switchboard.triggers.results import Result
 from switchboard.triggers.v1_delivery import Pin
@@ -224,6 +225,52 @@ async def test_a_started_session_that_ends(house: House, start: dict[str, Any]) 
     house.page.on_start = lambda session: house.at(100, session.exit)
     result = await house.ask(start)
     assert (result["reason"], spawn_flag(result), house.elapsed) == ("session exited during wait", True, 100)
+
+
+def ends(house: House, when: str) -> None:
+    """A session that is started ends at this moment."""
+    page = house.page
+
+    def start(session: MemorySession) -> None:
+        if when == "before the page answers":
+            house.at(50, session.exit)
+        elif when == "while its terminal shows activity":
+            session.update(busy=True)
+            house.at(100, session.exit)
+        else:
+            session.exit()
+        if when == "and its id is another's at once":
+            house.sessions.forget(session.key)
+            house.open_here(session.key)
+
+    page.on_start = start
+    if when == "before the page answers":
+        page.ack_after = 100
+    elif when == "and the page says that it has gone":
+        page.fails = PageRefused("session target changed", "it ended, or another one took its place, meanwhile")
+    elif when == "and the page cannot show it":
+        page.fails = PageRefused("session open failed", "the page says: nothing")
+    elif when == "and its id is another's at once":
+        page.instead = lambda _found: page.started[0]
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "as it is started",
+        "before the page answers",
+        "and the page says that it has gone",
+        "and the page cannot show it",
+        "and its id is another's at once",
+        "while its terminal shows activity",
+    ],
+)
+async def test_a_start_that_ends_at_once_has_one_reason(house: House, start: dict[str, Any], when: str) -> None:
+    ends(house, when)
+    result = await house.ask(start)
+    told = (result["outcome"], result["reason"], spawn_flag(result), result["wrote"], result.get("uncertain"))
+    assert told == ("refused", "session exited during wait", True, False, None)
+    assert writes(house) == []
 
 
 async def test_a_started_session_that_is_replaced_before_it_is_ready(house: House, start: dict[str, Any]) -> None:

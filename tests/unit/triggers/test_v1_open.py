@@ -374,7 +374,7 @@ async def test_a_session_that_ended_before_the_page_showed_it(house: House) -> N
         return started
 
     house.page.instead = ends
-    assert (await house.ask(OPEN))["reason"] == "session target changed"
+    assert (await house.ask(OPEN))["reason"] == "session exited during wait"
 
 
 # --- new --------------------------------------------------------------------------------------------------------------

@@ -139,7 +139,8 @@ NO_REASON = {
     "stands in `withheld`": {"BARE_ENTER_UNSAFE"},
     "stands in `detail`": {"DIALOG_DURING_TURN"},
     "of a legacy command": {"NOT_COMPACTED"},
-    "of a legacy look-up": {"BACKGROUND"},
+    "of a legacy look-up": {"BACKGROUND", "REMOTE", "REMOTE_CHAIN", "remote_ambiguous"},
+    "said in the pin's own words": {"OUTLIVED"},
 }
 """What is named on a versioned request's way and is none of its reasons."""
 

@@ -237,6 +237,25 @@ async def test_more_than_eight_wait_for_a_place(stage: SpoolStage) -> None:
     assert sorted(name for name, data in stage.writes if data == b"hello") == sorted(f"s{n}" for n in range(12))
 
 
+@pytest.mark.parametrize("waiting", [7, 8])
+async def test_another_session_waits_only_where_eight_requests_for_one_have_every_place(
+    stage: SpoolStage, waiting: int
+) -> None:
+    """What the reference says of different sessions: a request keeps its place while it waits for its session."""
+    held = stage.session("held")
+    held.update(composer=ComposerView(1, 0))
+    stage.session("free")
+    async with stage.open():
+        for number in range(waiting):
+            stage.rename_in(f"held-{number}", stage.text_of(sessionId="held"))
+        await stage.clock.settle()
+        stage.rename_in("other", stage.text_of(sessionId="free"))
+        await stage.clock.advance(100)
+        assert ([name for name, _ in stage.writes] == []) is (waiting == 8)
+        held.update(composer=ComposerView(0, 0))
+        assert (await until_result(stage, "other"))["ok"]
+
+
 async def test_a_refused_request_lets_the_next_of_its_session_go_on(stage: SpoolStage) -> None:
     stage.session()
     async with stage.open():
