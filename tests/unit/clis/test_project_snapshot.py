@@ -199,15 +199,15 @@ async def test_a_transcript_that_cannot_be_read_may_be_a_projects(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.record("/srv/a")
-    real = transcript_files._open
+    real = transcript_files.open_transcript
 
     def denied(path: str) -> object:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(transcript_files, "_open", denied)
+    monkeypatch.setattr(transcript_files, "open_transcript", denied)
     assert isinstance(await stage.snapshots.admit("/srv/a", "/", stage.soon), SnapshotUnavailable)
     assert isinstance(await stage.snapshots.admit("/srv/b", "/", stage.soon), UnknownProject)
-    monkeypatch.setattr(transcript_files, "_open", real)
+    monkeypatch.setattr(transcript_files, "open_transcript", real)
     assert isinstance(await stage.snapshots.admit("/srv/a", "/", stage.soon), Admitted)
 
 

@@ -142,7 +142,7 @@ async def test_a_file_that_may_not_be_read_is_a_refusal(stage: Stage, monkeypatc
     def denied(path: str) -> object:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(transcript_files, "_open", denied)
+    monkeypatch.setattr(transcript_files, "open_transcript", denied)
     answer = await stage.resolve()
     assert isinstance(answer, NoReadableTranscript)
     assert "Permission denied" in answer.detail
@@ -253,8 +253,8 @@ async def test_a_known_name_costs_no_listing_and_one_open_file(stage: Stage, mon
     await resolved(stage)
     listed = stage.indexes["claude"].listings
     opened: list[str] = []
-    real = transcript_files._open
-    monkeypatch.setattr(transcript_files, "_open", lambda path: (opened.append(path), real(path))[1])
+    real = transcript_files.open_transcript
+    monkeypatch.setattr(transcript_files, "open_transcript", lambda path: (opened.append(path), real(path))[1])
     await resolved(stage)
     assert stage.indexes["claude"].listings == listed
     assert opened == [str(stage.claude / "-w" / f"{ID}.jsonl")]
